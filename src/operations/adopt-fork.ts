@@ -17,12 +17,14 @@ export interface AdoptRoom {
 
 export type ForkAdoption =
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** Ordered; the owner of the plan completes it. */
+  /** Ordered; whoever runs the target plan next completes it. */
   | { readonly status: 'interrupted'; readonly into: Adopted['into'] }
+  /** No file was changed. */
   | { readonly status: 'stopped'; readonly into: Adopted['into']; readonly end: EventOf<'rollback.stopped'> }
   | {
       readonly status: 'adopted'
       readonly into: Adopted['into']
+      /** Null if nothing was left to bring in. */
       readonly end: EventOf<'rollback.finished'> | null
       readonly folder: 'removed' | 'kept'
       readonly why: string | null
@@ -93,7 +95,7 @@ const settledAs = (
   end: EventOf<'rollback.finished'> | null,
 ): ForkAdoption => ({ status: 'adopted', into, end, folder, why: why ?? null })
 
-/** An adoption only changes files. Driving the plan for it must not start idle tasks. */
+/** An adoption only changes files. A plan that no process runs is paused meanwhile, so that driving it for this starts no task. */
 async function holdStill({ engine }: AdoptRoom, into: PlanId): Promise<(() => Promise<void>) | null> {
   const summary = await engine.ask({ type: 'summary', plan: into })
   const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
@@ -109,7 +111,9 @@ async function holdStill({ engine }: AdoptRoom, into: PlanId): Promise<(() => Pr
 // be lost.
 
 export interface Unadopted {
+  /** The forks, and the plans they would be adopted into. */
   readonly keep: ReadonlySet<PlanId>
+  /** The names of the forks. */
   readonly unadopted: readonly string[]
 }
 

@@ -38,8 +38,10 @@ export type InboxAnswered =
       /** Reported as done, but criteria do not hold. */
       readonly unaccepted: Unaccepted | null
     }
+  /** Nothing waits or ever waited under this id. */
   | { readonly status: 'unknown'; readonly near: string | null }
   | { readonly status: 'ambiguous'; readonly items: readonly InboxEntry[] }
+  /** It no longer waits; `by` settled it, if that is known. */
   | { readonly status: 'over'; readonly item: InboxFate['item']; readonly by: InboxFate['by'] }
   | { readonly status: 'passed-on'; readonly item: InboxEntry; readonly answer: string }
   | { readonly status: 'refused'; readonly item: Asked; readonly refusal: Refusal }
@@ -119,7 +121,7 @@ export async function answerInbox(
   }
 }
 
-/** Matches a word to an answer. A decision accepts the bare option; with two answers, yes and no work too. */
+/** Matches a word to an answer. A decision accepts the bare option; what can be approved and rejected also accepts yes and no. */
 export function matchAnswer({ asks, answers }: Pick<Asked, 'asks' | 'answers'>, word: string): string {
   const words = answers.map(each => each.answer)
   if (words.includes(word)) return word

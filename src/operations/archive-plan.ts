@@ -1,4 +1,4 @@
-// Archives a plan: its tasks are hidden with it, its journal stays. An open plan is cancelled and compensated first. Also waits for an
+// Archives a plan: its tasks are hidden with it, its journal stays. A started plan is cancelled and compensated first. Also waits for an
 // event of a plan.
 
 import type { Event } from '../domain/event.ts'
@@ -21,6 +21,7 @@ export interface ArchiveOptions {
   readonly expectedVersion?: number | undefined
   /** An idempotency key; each order derives its own from it. */
   readonly once?: string | undefined
+  /** How long to wait for the end of a cancelled plan. */
   readonly waitMs: number
   readonly signal: AbortSignal
 }

@@ -46,7 +46,9 @@ export interface BisectAsk {
   readonly files?: readonly (string | null)[]
   readonly timeoutMs?: number
   readonly scratch: string
+  /** Start over, whatever is known already. */
   readonly again?: boolean | undefined
+  /** Leave the last commit checked out. */
   readonly keep?: boolean | undefined
 }
 
@@ -198,6 +200,7 @@ export type Bisected =
       readonly end: BisectEnd
       readonly plan: PlanTarget | null
       readonly tries: readonly Probed[]
+      /** Why the scratch worktree could not be removed. */
       readonly left: Failure | null
     }
   | { readonly status: 'interrupted'; readonly tries: number }
@@ -268,7 +271,7 @@ class Search {
     }
   }
 
-  /** Finds the plan of this question; archives it for a fresh start. */
+  /** Finds the plan of this question. To start over, cancels it instead and removes the scratch worktrees. */
   async #open(): Promise<void> {
     const { engine, git } = this.#room
     const name = bisectionName(this.#asked)
@@ -344,6 +347,7 @@ class Search {
     if (task?.status === 'failed') await this.#submit(plan, { type: 'retry', task: task.name })
   }
 
+  /** False if it was stopped. */
   async #drive(): Promise<boolean> {
     const { plan, name } = this.#plan!
     const driven = await this.#room.drive(plan)
@@ -363,7 +367,7 @@ class Search {
     }
   }
 
-  /** Records the answer and removes the scratch worktree; returns why that failed. */
+  /** Records the answer and removes the scratch worktree; returns why the worktree could not be removed. */
   async #conclude(end: BisectEnd): Promise<Failure | null> {
     if (this.#plan === null) return null
     const { plan } = this.#plan

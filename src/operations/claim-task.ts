@@ -15,6 +15,7 @@ export interface ClaimRoom {
 }
 
 export interface ClaimAsk {
+  /** All plans if absent. */
   readonly plan?: PlanId
   readonly task?: TaskName | undefined
   readonly leaseMs?: number
@@ -161,8 +162,8 @@ export interface TakenUpWork {
 }
 
 /**
- * Claims tasks that were already in progress when the plan was written, on behalf of its author, so that no other agent starts them again.
- * Tasks assigned to others are left.
+ * Claims, for the caller, tasks that were already in progress when the plan was written, so that no other agent starts them again. Tasks
+ * that are assigned to others or cannot be claimed are left, each with the reason.
  */
 export async function takeUpWork(
   { engine }: Pick<ClaimRoom, 'engine'>,

@@ -24,6 +24,7 @@ export interface ConvergeRoom<Rest> {
   /** Drives it until it ends, rests, is interrupted or `until` fires; `since` is its version before. */
   readonly drive: (since: number) => Promise<Rest>
   readonly tell: (step: ConvergeStep) => void
+  /** Infinite without a limit. */
   readonly timeLeft: () => Millis
   /** Fires when the time is over. */
   readonly until: AbortSignal
@@ -31,7 +32,7 @@ export interface ConvergeRoom<Rest> {
 
 export interface ConvergeAsk {
   readonly rounds: number
-  /** A command for each criterion that does not hold; without one, the task is claimed by an agent. */
+  /** A command for each criterion that does not hold; without one, an agent or a person claims the task. */
   readonly script?: string | undefined
 }
 
@@ -43,7 +44,7 @@ export type PlanConverged<Rest> =
   /** All criteria hold; the plan itself may still be incomplete. */
   | { readonly status: 'converged'; readonly known: Converging; readonly plan: PlanStatus }
   | { readonly status: 'not-converged'; readonly known: Converging; readonly why: NotConverged }
-  /** It waits for a person, or was interrupted. */
+  /** The plan waits for somebody, or was interrupted. */
   | { readonly status: 'rests'; readonly rest: Rest }
   /** There are no criteria, or the plan was cancelled. */
   | { readonly status: 'unfit'; readonly why: 'no-criteria' | 'cancelled' }
@@ -101,7 +102,7 @@ async function hasBroken(room: Pick<ConvergeRoom<unknown>, 'engine'>, plan: Plan
   return board.some(({ action, status, optional }) => action !== 'verify' && !optional && BROKEN.has(status))
 }
 
-/** Null if the time ran out. */
+/** Null if the plan has ended or the time is over. */
 async function drive<Rest>(
   room: ConvergeRoom<Rest>,
   plan: PlanId,

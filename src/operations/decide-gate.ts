@@ -55,6 +55,7 @@ export interface DecideOptions {
 }
 
 export type GateDecided =
+  /** `verdict` as it was recorded: `done` for an approved unknown outcome. */
   | { readonly status: 'decided'; readonly verdict: GateAnswer['verdict']; readonly accepted: Accepted }
   /** Something else is asked than was seen; `on` is null if the question has no hash. */
   | { readonly status: 'other-hash'; readonly on: string | null }

@@ -18,14 +18,16 @@ export interface DryRunTask {
   readonly title: string | null
   readonly action: string
   readonly effect: string
+  /** Null if it runs no command. */
   readonly runs: RunMode | null
   readonly needs: readonly TaskName[]
   /** From 1; null for a task that is never reached, or is judged at the very end. */
   readonly wave: number | null
-  /** For a task of an existing plan. */
+  /** Null while the plan has not begun. */
   readonly status: string | null
   readonly when: string | null
   readonly conditional: boolean
+  /** The command or diff; null if there is none to show. */
   readonly preview: string | null
   /** The expression of a task that only decides. */
   readonly decides: string | null
@@ -41,6 +43,7 @@ export interface DryRunTask {
   readonly checks: readonly Criterion[]
   readonly accept: readonly Criterion[]
   readonly postconditions: readonly Criterion[]
+  /** What it may change; null if it does not say. */
   readonly effects: readonly string[] | null
 }
 

@@ -30,11 +30,13 @@ export type Missing =
   | { readonly what: 'only-plan'; readonly plans: readonly PlanRow[] }
   /** `plan` is null if none was named. */
   | { readonly what: 'task'; readonly reference: string; readonly plan: PlanTarget | null }
+  /** Only a plan was named, and a task is needed. */
   | { readonly what: 'task-name'; readonly plan: PlanTarget }
 
 export interface LookupOptions {
-  /** For reading only: if no plan is open, the only ended one is meant. */
+  /** For reading only: if no plan is open, the only one that is not archived is meant. */
   readonly looking?: boolean
+  /** The task may be one that a revision removed. */
   readonly removed?: boolean
 }
 
@@ -131,7 +133,7 @@ function near(reference: string, items: readonly { readonly name: string }[]): M
 
 const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 
-/** Active plans, the latest first; drafts only if nothing else is open, empty ones last. */
+/** Active, blocked and paused plans, the latest first; drafts only if there are none, and empty drafts only if all are empty. */
 export async function openPlans<T extends PlanList = 'plans'>(
   engine: Asked,
   limit = 50,

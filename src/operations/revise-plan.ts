@@ -105,6 +105,7 @@ export interface RevisionEdits {
     readonly mode: MergeMode
     readonly by?: 'id'
   }
+  /** Names of tasks, separated by commas; also in `order`. */
   readonly remove?: string
   readonly order?: string
   readonly ids?: 'generated'
@@ -154,6 +155,7 @@ export function prepareRevision(
     if (current.status !== 'draft') return { status: 'refused', refusal: NO_DRAFT }
     definition = generateTaskIds(definition, definition.name)
   }
+  // What was merged is printed and parsed, so that it meets the same rules as a plan that somebody wrote.
   const faults = checkPlan(definition)
   const checked = parsePlan(printJson(definition), { check: () => faults, lenient: true })
   if (!checked.ok) return { status: 'unsound', faults, diagnostics: checked.diagnostics }

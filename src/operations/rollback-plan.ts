@@ -64,6 +64,7 @@ export type ChoiceFault =
 const ALL = 'all'
 const CHOICES: readonly Choice[] = ['keep', 'take', 'merge']
 
+/** `matchPaths` says which of these paths a word means. */
 export function readChoices(
   files: readonly FilePreview[],
   words: ChoiceWords,
@@ -102,7 +103,7 @@ export function readChoices(
 
 export interface RollbackOptions {
   readonly submit?: SubmitOptions
-  /** Driving the plan must not start idle tasks: if only files are reverted, the plan is paused afterwards as before. */
+  /** For files only: a plan that no process runs is paused meanwhile, so that driving it starts no task, and resumed afterwards. */
   readonly holdStill?: boolean
 }
 
@@ -114,7 +115,7 @@ export type RollbackOrdered<T> =
       readonly carried: T
     }
 
-/** `carryOut` drives the plan, or waits for its owner, until the rollback has ended. */
+/** `carryOut` drives the plan, or waits for the process that does, until the rollback has ended. */
 export async function orderRollback<T>(
   engine: CallerEngine,
   { plan, kind, ask }: RollbackWanted,
@@ -137,7 +138,7 @@ export async function orderRollback<T>(
 /** The question by which an agent asks for a rollback. */
 export const rollbackRequest = (task: string): string => `roll back '${task}'?`
 
-/** Answers the agents that asked for the rollback of these tasks. */
+/** Answers the agents that asked for the rollback of these tasks, if the tasks were reset. */
 async function settleRequests(engine: CallerEngine, plan: PlanId, { tasks = [] }: RollbackAsk): Promise<void> {
   const { asked = [] } = (tasks.length === 0 ? null : await engine.ask({ type: 'summary', plan })) ?? {}
   for (const { id, what, task, text } of asked) {
@@ -159,7 +160,7 @@ export type IdlePause =
   | { readonly status: 'refused'; readonly refusal: Refusal }
   | { readonly status: 'held'; readonly resume: () => Promise<void> }
 
-/** Pauses an active plan without an owner; null if there is nothing to pause. */
+/** Pauses an active or blocked plan that no living process owns; null if there is nothing to pause. */
 export async function pauseIdlePlan(engine: CallerEngine, plan: PlanId, reason: string): Promise<IdlePause | null> {
   const summary = await engine.ask({ type: 'summary', plan })
   const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
@@ -179,7 +180,7 @@ export interface KeptPath {
   readonly versions: readonly KeptFile[]
 }
 
-/** By path, sorted by the time of the latest backup. */
+/** By path; the path whose version was replaced last is at the end. */
 export async function listKeptFiles(engine: Engine, plan: PlanId): Promise<readonly KeptPath[]> {
   const kept = (await engine.ask({ type: 'keptFiles', plan })) ?? []
   const byPath = new Map<string, KeptFile[]>()

@@ -55,11 +55,13 @@ export interface Revised {
 
 export interface WentOn {
   readonly submitted: Extract<Submitted, { readonly ok: true }>
+  /** Null if the definition is the same. */
   readonly revised: Revised | null
   readonly counts: OnwardCounts
 }
 
 export interface OnwardCounts {
+  /** Completed and skipped tasks that stay so. */
   readonly stay: number
   readonly again: readonly TaskName[]
   readonly added: readonly TaskName[]
@@ -144,6 +146,7 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
 const idsOf = ({ tasks }: PlanDefinition): readonly TaskName[] => tasks.map(({ id }) => id)
 
 export interface GoOnAsk {
+  /** The current one if absent. */
   readonly definition?: PlanDefinition
   readonly rationale: string
   readonly source?: PlanSource
@@ -185,7 +188,7 @@ export async function goOnWithPlan(
   return { ok: true, submitted, revised, counts: countsOf(before, (await room.ask({ type: 'board', plan })) ?? []) }
 }
 
-/** "3 tasks stay done, 2 run again" and the like. */
+/** "3 tasks stay completed, 2 run again" and the like. */
 export function continuationText({ stay, again, added, open }: OnwardCounts): string {
   const parts = [
     stay === 0 ? null : `${tasks(stay)} ${stay === 1 ? 'stays' : 'stay'} completed`,

@@ -1,5 +1,5 @@
-// The plans of a session: which one is active, and pausing or resuming all of them. The active plan is the running one that changed last,
-// else the newest draft.
+// The plans of a session: which one is active, and pausing or resuming all of them. The active plan is the active, blocked or paused one
+// that changed last, else the newest draft.
 
 import type { PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -40,7 +40,7 @@ export async function isSessionKnown(engine: Pick<Engine, 'ask' | 'sessions'>, s
   return (await engine.ask({ type: 'plans', session, limit: 1 })).items.length > 0
 }
 
-/** Null if the session has no plan that is running or could be started. */
+/** Null if the session has no plan that is under way or could be started. */
 export async function activePlan(engine: Pick<Engine, 'ask'>, session: string): Promise<PlanRow | null> {
   const [underWay] = await sessionPlans(engine, session)
   if (underWay !== undefined) return underWay
@@ -58,7 +58,7 @@ export interface SessionMoved {
   readonly refused: readonly { readonly plan: PlanId; readonly name: string; readonly refusal: Refusal }[]
 }
 
-/** Pauses every running plan of the session. A failure for one does not stop the others. */
+/** Pauses every active or blocked plan of the session. A refusal for one does not stop the others. */
 export async function pauseSession(
   room: SessionRoom,
   session: string,
@@ -68,6 +68,7 @@ export async function pauseSession(
   return await moveAll(room, session, ['active', 'blocked'], { type: 'pause', reason, ...rest })
 }
 
+/** Resumes every paused plan of the session, whoever paused it. */
 export async function resumeSession(room: SessionRoom, session: string): Promise<SessionMoved> {
   return await moveAll(room, session, ['paused'], { type: 'resume' })
 }

@@ -29,6 +29,7 @@ export interface StartOptions {
 
 export type PlanStart =
   | { readonly status: 'started'; readonly accepted: Accepted }
+  /** Another caller started it first. */
   | { readonly status: 'under-way'; readonly plan: Summary }
   | NotStarted
 
@@ -74,6 +75,7 @@ export type PlanGoing =
   | { readonly status: 'started' | 'resumed'; readonly accepted: Accepted }
   | { readonly status: 'attached'; readonly accepted: Accepted }
   | { readonly status: 'went-on'; readonly plan: Summary; readonly went: WentOn }
+  /** Or archived. */
   | { readonly status: 'ended'; readonly plan: Summary }
   | { readonly status: 'moved'; readonly plan: Summary }
   | NotStarted
@@ -89,6 +91,7 @@ export async function setGoing(engine: CallerEngine, plan: PlanId, options: Goin
     const started = await startPlan(engine, plan, options)
     if (started.status === 'under-way') return { status: 'attached', accepted: unchanged(started.plan) }
     if (started.status === 'started') return attachedOr('started', started.accepted)
+    // If it is no draft any more, another caller started it, and this call continues like a later one.
     if ((await engine.ask({ type: 'summary', plan }))?.status === 'draft') return started
   }
   const resumed = await submitKeyed(engine, plan, { type: 'resume' }, { once: options.once })
@@ -155,6 +158,7 @@ export async function fillOutline(engine: CallerEngine, plan: PlanId): Promise<F
   return made.status === 'refused' ? { ...made, order: 'revise' } : made
 }
 
+/** Null if there are none. A plan that is no draft any more is not checked again. */
 async function findFaults(
   engine: CallerEngine,
   plan: PlanId,

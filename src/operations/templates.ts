@@ -81,6 +81,7 @@ export interface TemplateAsk {
 export interface PrintedTemplate {
   readonly name: string
   readonly text: string
+  /** What differs from the plan. */
   readonly notes: readonly string[]
 }
 

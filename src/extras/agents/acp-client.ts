@@ -23,7 +23,7 @@ export interface AcpOptions {
   readonly version: string
   readonly log: AgentLog
   readonly onSession: (session: string) => void
-  /** Null: the agent is being stopped and gets no answer. */
+  /** Null: the agent is being stopped; its request is answered as cancelled. */
   readonly permit: (tool: AskedTool) => Promise<boolean | null>
   /** Receives usage reports, from updates or the final response. */
   readonly onUse?: (report: object) => void
@@ -44,7 +44,7 @@ export async function converse(child: ChildProcess, output: Readable, options: A
   let turns = 0
   let isOverTurns = false
   let cancel = () => {}
-  /** Each tool call is logged once, as soon as its input is known. */
+  /** Each tool call is logged once, as soon as it is known what it does: an edit often not before its end. */
   const show = (id: string, tool: AskedTool, isOver: boolean): void => {
     if (shown.has(id)) return
     const call = shownCall(tool, titles.get(id) ?? null, options.cwd, isOver)
@@ -144,7 +144,7 @@ export async function converse(child: ChildProcess, output: Readable, options: A
 type Place = { readonly cwd: string; readonly mcpServers: acp.McpServer[] }
 type Taken = { readonly sessionId: string; readonly modes?: acp.SessionModeState | null | undefined }
 
-/** Resumes the session; null if there is none or the agent no longer knows it. */
+/** Resumes the session; null if there is none, or the agent cannot resume it. */
 async function takeUp(
   context: acp.ClientContext,
   ask: <T>(answer: Promise<T>) => Promise<T>,

@@ -64,7 +64,7 @@ export function writeNew(home: string, path: string, text: string): void {
   writeFileSync(at, text, { mode: 0o600, flag: 'wx' })
 }
 
-/** Removes links: an earlier agent may have replaced a folder by a link to make us write elsewhere. No agent runs now. */
+/** Removes what is no folder on this path: an earlier agent may have put a link there to make us write elsewhere. No agent runs now. */
 export function removeLinks(home: string, folders: readonly string[]): void {
   let at = home
   for (const name of folders) {

@@ -35,7 +35,7 @@ export class AgentLog {
     for (const line of lines) this.#write(saidLine(line))
   }
 
-  /** Logs a tool call; the message after it starts a new paragraph. */
+  /** Logs a tool call; the text after it is a new message. */
   act(text: string, edits: readonly SaidEdit[] = []): void {
     this.#end()
     const diffs = edits.map(edit => this.#diff(edit))
@@ -50,7 +50,7 @@ export class AgentLog {
     this.#log('engine', Buffer.from(`${oneLine(this.#redact(text))}\n`))
   }
 
-  /** Flushes, and returns the last message, from after the last tool call. */
+  /** Flushes, and returns the last message that is not empty: its text between two tool calls, or after the last. */
   close(): string {
     this.#end()
     this.#tap.end()
@@ -76,7 +76,7 @@ export class AgentLog {
     const count = ` (+${countOf(lines, '+')} −${countOf(lines, '-')})`
     // Past this limit, only files and line counts are logged.
     if (this.#diffChars > DIFFS_MAX) return { path, count, lines: [] }
-    // Line numbers are relative to the edited text, which need not begin where the file does.
+    // Without line numbers: they count from the start of the edited text, which need not begin where the file does.
     const shown = lines.map(line => (line.startsWith('@@') ? HUNK_HEAD : line)).slice(0, DIFF_LINES_MAX)
     const cut = shown.map(line => (line.length > DIFF_LINE_MAX ? `${line.slice(0, DIFF_LINE_MAX)}…` : line))
     const more = lines.length - shown.length
@@ -94,6 +94,7 @@ export class AgentLog {
 
 const LINE_MAX = 2_000
 const TEXT_MAX = 20_000
+/** Longer contents are not compared. */
 const EDIT_MAX = 200_000
 const DIFF_MAX_MS = 100
 const DIFF_LINES_MAX = 80

@@ -21,7 +21,7 @@ export function reportText(definition: Declaring): readonly string[] {
 }
 
 /**
- * A single output is the whole message. Several are read as keys of its JSON object, or each is the whole message without one.
+ * A single output is the whole message. Several are read as keys of its last JSON object; one that is not there is the whole message.
  */
 export function reportedOutputs(definition: Declaring, lastMessage: string): JsonObject {
   const names = reportedNames(definition)

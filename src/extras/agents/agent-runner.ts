@@ -191,6 +191,7 @@ async function carryOut(
   const keptAs = (number: number): string => `${attempt.key}/${number}`
   const asking: GatewayRequest = {
     wires: row.wire === null ? AGENT_WIRES : [row.wire],
+    // It may need no model, and then no key either.
     ...(row.wire === null ? { keyless: true as const } : {}),
     ...(model.use === null ? {} : { use: model.use }),
     ...(request.models === null ? {} : { models: request.models }),
@@ -472,7 +473,7 @@ function faultOf(ended: {
   if (turn !== null) {
     if (!turn.ok) return broken(turn.message)
     if (turn.isOverTurns) return overTurns(title, chosen.request.turns ?? 0)
-    // If there are criteria, the agent's own verdict does not count.
+    // If there are criteria, they decide, and not the reason that the agent gives for the end of its turn.
     const isJudged = (attempt.definition.accept ?? attempt.definition.postconditions ?? []).length > 0
     return turn.stop === 'end_turn' || isJudged ? null : broken(`it ended its turn with '${turn.stop}'`)
   }

@@ -32,7 +32,7 @@ export interface AgentRow {
   readonly login: (AgentLogin & { readonly settings: Texts }) | null
   /** New files in the working folder that are not part of the work. */
   readonly scratch: readonly string[]
-  /** Agent Client Protocol; absent if unsupported, or not without a login. */
+  /** Agent Client Protocol; absent if the agent does not speak it, or only with a login. */
   readonly acp?: AcpLaunch
   readonly headless?: HeadlessLaunch
   /** The files that install Planfold in it; absent if unknown. */
@@ -55,7 +55,7 @@ export interface LaunchCommand {
 export interface AcpLaunch extends LaunchCommand {
   /** The mode in which it asks before it writes or runs; absent if it always does. */
   readonly mode?: string | undefined
-  /** The mode to use in our sandbox, where the agent's own would fail. */
+  /** The mode to use in our sandbox, where the agent's own sandbox would fail. */
   readonly boxed_mode?: string | undefined
   /** The sign-in method to select, although the key is in the environment. */
   readonly auth?: string | undefined
@@ -63,7 +63,7 @@ export interface AcpLaunch extends LaunchCommand {
   readonly aside?: AsideRule | undefined
 }
 
-/** Renames files in its home that begin with `from` to begin with `to`; `*` matches one folder. */
+/** Renames files of `folder` in its home: names that begin with `from` then begin with `to`; `*` in `folder` is any one folder. */
 export interface AsideRule {
   readonly folder: string
   readonly from: string
@@ -72,6 +72,7 @@ export interface AsideRule {
 
 /** A command without {prompt} gets the brief on standard input. */
 export interface HeadlessLaunch extends LaunchCommand {
+  /** Replaces `command` when a session is resumed. */
   readonly resume?: readonly string[] | undefined
   /** A command to run once in a new home. */
   readonly setup?: readonly string[] | undefined

@@ -96,7 +96,7 @@ export function startOf(
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
 
-/** In a read-only sandbox no mode is needed: the agents' own planning modes would prevent submitting a plan. */
+/** Never the agent's own planning mode, also if it may only read: that would keep it from submitting a plan. */
 export const modeOf = ({ acp }: AgentRow, isBoxed: boolean): string | null =>
   (isBoxed ? acp?.boxed_mode : undefined) ?? acp?.mode ?? null
 

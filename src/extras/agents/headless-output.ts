@@ -33,7 +33,7 @@ export class LineReader {
   write(chunk: Buffer): void {
     const lines = `${this.#rest}${this.#decoder.write(chunk)}`.split('\n')
     this.#rest = lines.pop() ?? ''
-    // Bounds the buffer; the remainder is parsed as a new line.
+    // Bounds the buffer: the start of so long a line is dropped, and its remainder is parsed as a line.
     if (this.#rest.length > LINE_MAX) this.#rest = ''
     for (const line of lines) this.#read(line)
   }

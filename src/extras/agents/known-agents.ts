@@ -13,7 +13,7 @@ import { outsideOf, type SettingsPlace } from '../../safety/files/user-settings.
 import { type AgentRow, isStartable, readAgentRows } from './agent-settings.ts'
 
 export interface KnownAgents {
-  /** In file order; a row of the user's replaces the stock row of the same name. */
+  /** Those that can be started: stock rows, then the user's, in file order. A row of the user's replaces the stock row of its name. */
   readonly rows: readonly AgentRow[]
   /** Those that Planfold can be installed into. */
   readonly installable: readonly AgentRow[]
@@ -26,6 +26,7 @@ export interface KnownAgents {
 export interface AgentsFault {
   readonly message: string
   readonly hint: string
+  /** Whose row is wrong; absent if more than a row is. */
   readonly agent?: string
 }
 
@@ -97,7 +98,7 @@ export const agentFaults: CodingAgents['agentFaults'] = async (place, named) => 
   const said = new Set(unknown.map(({ name }) => name))
   return [
     ...unknown.map(({ task, name }) => ({ task, ...unknownAgent(name, known) })),
-    // The rows that are wrong hold nobody up who names another.
+    // Faults of other rows name no task: they stop no plan that does not use the row.
     ...known.faults
       .filter(({ agent }) => agent === undefined || !said.has(agent))
       .map(({ message, hint }) => ({ message, hint })),

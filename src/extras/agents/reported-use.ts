@@ -7,6 +7,7 @@ import { amount } from '../../domain/views/reported-work.ts'
 export interface ReportedUse {
   readonly inputTokens: number | null
   readonly outputTokens: number | null
+  /** In US dollars. */
   readonly cost: number | null
 }
 

@@ -84,7 +84,7 @@ export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[
   ],
 }
 
-/** The steps of this goal; null for kinds whose steps never vary. */
+/** The steps of a goal about commands; null for other kinds. */
 export function commandSteps(input: CommandStepsInput): readonly WorkStep[] | null {
   const { judged, ends } = input
   if (judged.kind === 'rollout') return rolloutSteps(input)
@@ -146,7 +146,7 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
 const STAGED =
   /\bcanar(y|ies)\b|\b(staged|gradual\w*|phased|progressive\w*|step by step|in stages)\b|\broll\w*[- ]?out\b[^.]*%/i
 
-/** A staged deployment with the stages the goal names; empty if it names none. */
+/** A staged deployment with the stages the goal names, or one small part if it names none; empty if the goal wants no stages. */
 export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): readonly WorkStep[] {
   if (judged.kind !== 'rollout' && !STAGED.test(goal.wanted)) return []
   const sentences = sentenceOf(goal.wanted)

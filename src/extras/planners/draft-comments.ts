@@ -66,7 +66,7 @@ export function readComments(
   return { dropped, also, not, testCommand, remarks, instructions, unfollowed }
 }
 
-/** The path itself, or a file name long enough to be specific. */
+/** The whole path, and not as part of a longer one. */
 function mentions(text: string, path: string): boolean {
   const at = text.indexOf(path)
   return at >= 0 && !/[\w/]/.test(text[at - 1] ?? '') && !/[\w/]/.test(text[at + path.length] ?? '')

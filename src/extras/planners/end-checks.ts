@@ -21,7 +21,9 @@ export interface EndInput {
   readonly kind: GoalKind
   readonly toolchain: Toolchain
   readonly paths: readonly string[]
+  /** The files that were read. */
   readonly texts: ReadonlyMap<string, string>
+  /** Files to leave alone. */
   readonly not: readonly string[]
 }
 
@@ -61,7 +63,7 @@ export function endChecks(input: EndInput): readonly EndCheck[] {
 const STARTERS =
   /^(node|python3?|ruby|sh|bash|deno run|go run|cargo run|\.\/[\w./-]+|make|npm (test|run)|npx|pytest)(\s|$)/
 
-/** A command quoted in the goal, as in: running `python3 tally.py empty.csv` fails. All files it names must exist. */
+/** A command quoted in the goal, as in: running `python3 tally.py empty.csv` fails. The first file that it names must exist. */
 function reproduction({ goal, paths, kind }: EndInput): EndCheck | null {
   if (!['bug', 'failing-test', 'security'].includes(kind)) return null
   const known = new Set(paths)

@@ -20,7 +20,7 @@ export interface Toolchain {
   readonly testFiles: ((files: readonly string[]) => readonly string[]) | null
   /** The deployment command or script, if there is one. */
   readonly deploy: string | null
-  /** Scripts and configuration of these commands: part of the checks, so a fix must not change them. */
+  /** Scripts that these commands run: part of the checks, so a fix must not change them. */
   readonly tools: readonly string[]
   /** Installation to run first; null if up to date or unknown. */
   readonly installation: Installation | null
@@ -94,7 +94,7 @@ export async function findToolchain(repository: RepositoryView, about: readonly 
     ci: await Promise.all(
       named.map(async one => {
         const evidence = opened(one.in === undefined ? '' : `${one.in.replace(/\/$/, '')}/`)
-        // Briefings change to the folder first.
+        // Without the program's option for the folder: `commandLine` changes to `in` first.
         return {
           ...one,
           ...(await checked(repository, evidence, { purpose: one.purpose, run: one.run, from: one.from, in: '' })),

@@ -28,6 +28,7 @@ export interface JudgedGoal {
   /** Stated unknowns, to be found out first: `whether X or Y`, `why the upload hangs`. */
   readonly unknowns: readonly string[]
   readonly deadline: Deadline | null
+  /** The two clauses that contradict each other. */
   readonly conflict: readonly [string, string] | null
 }
 
@@ -69,7 +70,7 @@ export function judgeGoal(goal: GoalWords, repository: KnownRepository): JudgedG
 
 const WISHFUL =
   /\b(better|nicer|improve\w*|modern\w*|good|great|awesome|perfect|cool|user-?friendly|polish\w*|cleaner|beautiful|professional|amazing|robust|quality|besser|schöner|mieux|mejor)\b/i
-/** Score ratio from which the second kind counts as a rival. */
+/** The second kind is a rival if it has at most this many points less than the first. */
 const CLOSE = 0.5
 
 function kindOf(

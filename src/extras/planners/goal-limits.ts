@@ -105,7 +105,7 @@ function limitOf(
   }
 }
 
-/** `at`: where the limit starts; `from`: after the words that only separate clauses. */
+/** `at`: where the pattern matched; `from`: the start of the limit, after a word that only joins clauses. */
 function first(text: string, patterns: readonly RegExp[]): { readonly at: number; readonly from: number } | null {
   const found = patterns
     .map(pattern => pattern.exec(text))

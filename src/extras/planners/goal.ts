@@ -137,7 +137,7 @@ export function stemOf(word: string): string {
   for (const ending of ENDINGS) {
     if (!word.endsWith(ending) || word.length - ending.length < 4) continue
     const stem = word.slice(0, -ending.length)
-    // `running` gives `run`, not `runn`; but `calling` stays `call`.
+    // `planning` gives `plan`, not `plann`; but `calling` stays `call`.
     return /([bdgmnprt])\1$/.test(stem) && stem.length > 4 ? stem.slice(0, -1) : stem
   }
   return word

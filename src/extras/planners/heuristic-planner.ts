@@ -344,7 +344,7 @@ async function readBeside(
   )
 }
 
-/** Lock files, for versions. */
+/** Manifests, lock files and settings, for versions. */
 const readAlso = (repository: RepositoryView, paths: readonly string[]): Promise<ReadonlyMap<string, string>> =>
   textsOf(
     repository,
@@ -504,7 +504,7 @@ function rationaleOf(
 
 const SIMILAR_MAX = 3
 
-/** Past plans whose goals share most of the significant words. */
+/** Past plans whose goals have at least half of the significant words of this one. */
 function similarPlans({ terms }: GoalWords, past: readonly PastPlan[]): readonly PastPlan[] {
   if (terms.length < 2) return []
   return past

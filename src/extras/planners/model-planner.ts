@@ -177,13 +177,13 @@ async function ask<T>(
   return { value: reply.value as T, repairs: reply.repairs }
 }
 
-/** Unless the model's own answers cause the failure, they are stored for the next drafting, so that nothing paid for is lost. */
+/** After most failures the answers stay stored for the next drafting of this goal, so that nothing paid for is lost. */
 async function keepingPaid<T>({ model, callsMax }: Drafting, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     const { calls, usage, cost } = model.spent()
-    // A bug of ours, or answers that would fail the next drafting as well.
+    // They are dropped after a bug of ours, at the hard limit, and if they would make the next drafting fail as well.
     const isPlanned = error instanceof PlanningFailure
     if (!isPlanned || BAD_ANSWERS.has(error.failure.code ?? '') || calls >= callsMax) model.forget()
     if (!isPlanned || error.failure.code !== 'model:cap' || calls >= callsMax) throw error
@@ -370,7 +370,7 @@ function planOf(
   return draftedPlan({ goal: request.goal, known, draft, today, questions: open, ground, context })
 }
 
-/** Redrafts once according to the critique. If that does not improve it, the draft stays and the problems are reported. */
+/** Redrafts once according to the critique. If that fails, the draft stays and the problems are reported. */
 async function criticised(
   drafting: Drafting,
   first: Drafted,

@@ -13,7 +13,7 @@ export { failingToday, type Looked, type LookedCommand, lookedLine, lookedLines,
 
 export interface Planner {
   readonly name: string
-  /** Accepts any text. Throws `PlanningFailure` if a model or agent gives no usable plan. */
+  /** Accepts any text. Throws `PlanningFailure` if it has no usable plan. */
   propose(request: PlanRequest): Promise<PlanProposal>
   /** Splits a goal into wishes that can be planned separately; a single piece of work is one wish. Fails like `propose`. */
   split(request: SplitRequest): Promise<readonly Wish[]>
@@ -143,7 +143,7 @@ export interface PastPlan {
 export interface RepositoryView {
   /** Tracked files, and new ones that are not ignored. */
   files(): Promise<readonly RepositoryFile[]>
-  /** File contents in the given order; null if missing, binary, or too large. */
+  /** File contents in the given order: of large files only the beginning; null if missing or binary. */
   read(paths: readonly string[]): Promise<readonly (string | null)[]>
   /** Past changes, newest first; empty without a history. */
   history(): Promise<readonly PastChange[]>
@@ -152,7 +152,7 @@ export interface RepositoryView {
    * installation. Null if not installed.
    */
   findProgram(name: string, folder?: string): Promise<string | null>
-  /** Packages of the Python on the path, and `name @ .` for editable installations; null without Python. */
+  /** Packages of the Python on the path, and `name @ .` for those installed from this workspace; null without Python. */
   pythonPackages(): Promise<ReadonlySet<string> | null>
   /** Modification times in ms, also of ignored files; null if missing. */
   changedAt(paths: readonly string[]): Promise<readonly (number | null)[]>
@@ -217,6 +217,7 @@ export interface Installation {
 }
 
 export interface PlanEstimate {
+  /** With the tasks one after the other. */
   readonly workMs: number
   /** Cost of planning in words; null without a model. */
   readonly cost: string | null

@@ -30,6 +30,7 @@ export function splitGoal(goal: string): readonly Wish[] {
 
 interface Found {
   readonly wishes: readonly { readonly title: string; readonly more: readonly string[] }[]
+  /** They hold for all wishes. */
   readonly limits: readonly string[]
 }
 

@@ -22,7 +22,7 @@ export interface WorkStep {
   readonly instruction: string
   /** The scope. `holding`: files that contain the word the goal is about. */
   readonly scope: 'sources' | 'tests' | 'both' | 'docs' | 'manifest' | 'new' | 'holding' | 'nothing'
-  /** `red`: the tests must fail for the right reason. `green`: they must pass. `end`: the goal's checks must hold. */
+  /** `red`: tests fail for the right reason. `green`: they pass. `end`: the goal's checks hold. `report`: it ends with its report. */
   readonly proof: 'red' | 'green' | 'end' | 'report'
   readonly minutes: number
   /** The name of its text output, which later briefings and the review quote. */

@@ -144,8 +144,7 @@ export async function assignWorker(
   return revised.ok ? { ok: true, tasks: worked, submitted: revised } : { ok: false, refusal: revised.refusal }
 }
 
-// How many plans to search for the agent used last.
-
+/** How many plans to search for the agent used last. */
 const LOOKED_AT_MAX = 20
 
 export type WorkerChoice =

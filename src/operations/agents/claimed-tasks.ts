@@ -22,6 +22,7 @@ export async function claimedTasks(
   const rows = new Map(pages.flatMap(({ items }) => items).map(row => [row.id, row]))
   const claimed: ClaimedTask[] = []
   for (const { plan: of, name, assignee } of rows.values()) {
+    // Running without an assignee: Planfold runs it itself.
     if (assignee === null) continue
     const by = (await engine.ask({ type: 'task', plan: of, task: name }))?.claimedBy
     if (by !== null && by !== undefined && agents.includes(by)) claimed.push({ plan: of, task: name, by })

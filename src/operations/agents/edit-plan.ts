@@ -17,7 +17,7 @@ export interface PlanEdits {
   /** Task documents of the plan format. An existing id changes the keys that are given; a new id adds a task. */
   readonly tasks?: readonly JsonObject[]
   readonly remove?: readonly string[]
-  /** These first, in this order; the others follow unchanged. */
+  /** These first, in this order; the others follow in the order they had. */
   readonly order?: readonly string[]
 }
 

@@ -1,5 +1,5 @@
-// An agent asks a person to undo a task. Files are restored only after approval, so this creates an inbox question that says what would be
-// undone.
+// An agent asks a person to undo a task. This only creates a question in the inbox, which says what would be undone and by which command.
+// A person gives that command; an answer to the question alone reverts nothing.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Field } from '../../domain/plan.ts'
@@ -11,12 +11,14 @@ import type { CallerEngine } from '../run-plan.ts'
 
 export interface RollbackRequest {
   readonly why: string
+  /** The command by which a person does it. */
   readonly command: (plan: string, task: TaskName) => string
   readonly submit?: SubmitOptions
 }
 
 export type RollbackRequested =
   | { readonly status: 'asked'; readonly done: Extract<Submitted, { readonly ok: true }> }
+  /** A plan that has ended takes no questions. */
   | { readonly status: 'ended'; readonly plan: PlanStatus; readonly command: string }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
@@ -43,7 +45,7 @@ const FORM: readonly Field[] = [{ name: 'answer', type: 'choice', choices: ['don
 const GONE = refuse('not-found', 'there is no such plan')
 const FILES_SHOWN = 20
 
-/** What would be undone: `undo a: restore x.txt, remove y.txt`. */
+/** What would be undone: `undo a: restore x.txt, remove y.txt`. Changes nothing. */
 export async function undoneBy(
   engine: CallerEngine,
   { plan, task }: Target,

@@ -1,4 +1,4 @@
-// Resumes a plan for an agent. The agent may lift its own pause and automatic ones, but not the pause of a person.
+// Resumes a plan for an agent. The agent may lift its own pause and those of the engine, but not one by any other person or agent.
 
 import type { PlanId } from '../../domain/id.ts'
 import { reasonBesides } from '../../domain/phrases.ts'

@@ -28,6 +28,7 @@ export interface RuleOrder {
   readonly person: Person
 }
 
+/** True if it is new. */
 export async function allowNetwork(place: UserRulesPlace, order: RuleOrder): Promise<Answer<boolean>> {
   const parsed = parseNetworkRule(order.address)
   if (!parsed.ok) return { ok: false, failure: failure('logic', parsed.message, parsed.hint) }

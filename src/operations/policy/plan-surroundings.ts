@@ -27,7 +27,7 @@ import { readSecretSources } from '../../safety/secrets/secret-sources.ts'
 /** `error`: the plan will not start. `warning`: a task will fail or wait unless something changes first. */
 export interface SurroundingFault extends DefinitionFault {
   readonly severity: 'error' | 'warning'
-  /** The place, if that is not in the plan, and the message that names it; null: in no text. */
+  /** The place, if it is not in the plan; `message` then names it too. Null: in no text. */
   readonly elsewhere?: ElsewhereFault | null
 }
 
@@ -35,7 +35,9 @@ export interface ElsewhereFault {
   readonly file: string
   readonly line: number
   readonly column: number
+  /** The text of the line. */
   readonly source: string
+  /** Without the place. */
   readonly message: string
 }
 
@@ -231,7 +233,7 @@ async function scopeExcess(place: SettingsPlace, scope: readonly string[], looks
   return null
 }
 
-/** A missing database may be created by an earlier task. */
+/** A missing database may be created by this task or an earlier one. */
 async function notDatabase(
   root: string,
   { file }: DbRequest,

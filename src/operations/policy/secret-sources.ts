@@ -25,6 +25,7 @@ export async function listSecrets(
   return { ok: true, value: { file, secrets: Object.entries(sources).map(([name, source]) => ({ name, source })) } }
 }
 
+/** False if it was there already. */
 export async function setSecret(place: SecretsPlace, name: string, source: SecretSource): Promise<Answer<boolean>> {
   const refused = refuseTask(place)
   if (refused !== null) return refused
@@ -36,11 +37,13 @@ export async function setSecret(place: SecretsPlace, name: string, source: Secre
   return await changeSecretSource(place, name, source)
 }
 
+/** Why it cannot be read now; null if it can. */
 export async function secretFault(place: SecretsPlace, name: string): Promise<Failure | null> {
   const fetched = await fetchSecrets(place, [name])
   return fetched.ok ? null : fetched.failure
 }
 
+/** False if there was none. */
 export async function removeSecret(place: SecretsPlace, name: string): Promise<Answer<boolean>> {
   return refuseTask(place) ?? (await changeSecretSource(place, name, null))
 }

@@ -15,6 +15,7 @@ export interface Capability {
   /** The effect classes of tasks that declare none. */
   readonly effects: readonly EffectClass[]
   readonly risks: readonly string[]
+  /** What a dry run and an approval show. */
   readonly dryRun: string
   /** `partly`: it works, but something is weaker or missing, see `why`. */
   readonly works: 'yes' | 'partly' | 'no'

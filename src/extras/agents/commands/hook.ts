@@ -1,6 +1,6 @@
 // `planfold hook pre-tool-use`: an agent calls it before each tool that writes files. It denies a write outside the scope of the task
-// that this session has claimed, and allows all else. After an error of its own it exits with 0 and one line on standard error, so
-// that the agent continues.
+// that this session has claimed, and prints nothing otherwise, so that the agent's own rules decide. If it fails itself, it exits
+// with 0 and one line on standard error, so that the agent continues.
 
 import { isAbsolute } from 'node:path'
 import { type Context, complaintOf, EXIT, withState } from '../../../cli/command.ts'

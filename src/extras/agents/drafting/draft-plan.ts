@@ -34,6 +34,7 @@ export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree' | 'open
   readonly tell?: (note: string) => void
   readonly calls: () => Promise<readonly ModelCallRecord[]>
   readonly sandbox: Sandbox
+  /** Opens a state folder of its own, below this one. */
   readonly openState: (folder: string) => Promise<DraftingState>
 }
 
@@ -87,7 +88,7 @@ async function draftIn(request: Drafting): Promise<Draft> {
   const finished = async (definition: PlanDefinition): Promise<Draft> => {
     return { ok: true, definition, used: usedBy(await request.calls(), place.key) }
   }
-  // If an earlier process died after the submission, no model needs to be asked again.
+  // If an earlier drafting was interrupted after the submission, no model needs to be asked again.
   const found = before === 0 ? null : await submitted()
   if (found !== null) {
     tell(`${agent} submitted this plan before the drafting was interrupted; it was not asked again`)
@@ -212,7 +213,7 @@ async function oneTurn(
   return { outcome, parked, lastMessage }
 }
 
-/** Calls answered in earlier turns are replayed and not paid again. */
+/** Earlier turns as lost attempts, so that the calls answered in them are replayed and not paid again. */
 const cutShort = (number: number): readonly EarlierAttempt[] =>
   Array.from({ length: number - 1 }, (_, at) => ({
     ...{

@@ -13,6 +13,7 @@ export interface DraftingFolder {
   readonly folder: string
   /** Key of its model calls, the same for all attempts. */
   readonly key: string
+  /** How many attempts were made before. */
   readonly attempts: number
   begin(): void
   /** Kept if the same agent could continue later. `null`: the outcome is unknown. */
@@ -30,6 +31,7 @@ interface Wanted {
   readonly model?: string
   readonly what: readonly string[]
   readonly now: number
+  /** A new id, for the key. */
   readonly id: string
 }
 
@@ -49,7 +51,7 @@ export function openDraftingFolder({ stateDir, agent, model = '', what, now, id 
   const left = readdirSync(place).filter(each => !isAtWork(each))
   for (const each of left)
     if (isOld(join(place, each), now)) rmSync(join(place, each), { recursive: true, force: true })
-  // Another process drafts the same goal right now, so this one starts from scratch.
+  // If this process drafts the same goal already, this drafting starts from scratch in a folder of its own.
   const isAlone = statSync(folder, { throwIfNoEntry: false }) === undefined
   const own = isAlone ? folder : join(place, `${id}.${process.pid}`)
   const found = left.find(each => each.startsWith(`${name}.`) && isAlone && take(join(place, each), own))

@@ -107,6 +107,7 @@ async function planWith(
 
 interface Looked {
   readonly file: AgentFile
+  /** The path with all links followed. */
   readonly real: string
   readonly text: string | null
   readonly recorded: RecordedFile | null

@@ -20,6 +20,7 @@ export interface InstallRecord {
 
 export interface RecordedFile {
   readonly path: string
+  /** Null: there was no such file. */
   readonly before: Sha256 | null
   readonly after: Sha256
   /** How to restore the file: replace `length` characters from `start` with `text`. */

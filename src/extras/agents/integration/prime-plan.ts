@@ -20,6 +20,7 @@ import type { PlanRow } from '../../../stores/store.ts'
 export interface PrimeRoom {
   readonly engine: Pick<Engine, 'ask'>
   readonly now: () => Millis
+  /** The names under which the asking agent claims. */
   readonly agents: readonly string[]
 }
 
@@ -40,18 +41,20 @@ export interface Prime {
   readonly decisions: readonly Decision[]
   /** Notes, revisions, skipped tasks: possible for anybody who works on the plan. Newest first. */
   readonly notes: readonly Decision[]
-  /** The oldest entry that was read; null if all were. */
+  /** Entries up to this one were not read; null if all were. */
   readonly decisionsSince: number | null
   readonly rules: readonly string[]
   readonly failed: readonly TaskLine[]
   /** Tasks that can start first, then the order of the plan. */
   readonly pending: readonly TaskLine[]
+  /** Latest first. */
   readonly done: readonly TaskLine[]
   readonly otherPlans: readonly string[]
 }
 
 export interface CurrentTask
   extends Pick<Briefing, 'task' | 'title' | 'description' | 'instruction' | 'accept' | 'write'> {
+  /** `next`: nobody has claimed it yet. */
   readonly standing: 'yours' | 'next'
   readonly briefing: Briefing
 }
@@ -70,7 +73,7 @@ export interface TaskLine {
   readonly why: string | null
 }
 
-/** By default the plan in which the agent has a task, else the active plan that changed last; never an ended one. */
+/** By default the plan in which the agent has a task, else the open plan that changed last; never an ended one. */
 export async function primePlan(
   room: PrimeRoom,
   reference: string | undefined,

@@ -59,7 +59,9 @@ const RESERVED_UNITS = 600
 
 interface Section {
   readonly title: string
+  /** What its lines are called if some are left out. */
   readonly what: string
+  /** How many lines there are; `lines` holds as many of them as could ever fit. */
   readonly all: number
   readonly lines: readonly string[]
   /** The share of the space that is reserved for it. */
@@ -108,6 +110,7 @@ function sectionsOf(prime: Prime, room: number): readonly Section[] {
   ]
 }
 
+/** No line takes less. */
 const LINE_UNITS_MIN = 6
 
 /** A line of a list: about 60 tokens. */

@@ -39,6 +39,7 @@ export async function loginOf(place: UserRulesPlace, agent: string): Promise<Ans
   return { ok: true, value: login }
 }
 
+/** True if that is a change. */
 export async function setLogin(
   place: UserRulesPlace,
   order: { readonly agent: string; readonly isAllowed: boolean; readonly person: Person },

@@ -70,7 +70,7 @@ export async function copyLoginIn(place: LoginPlace, note: (text: string) => voi
   })
 }
 
-/** Idempotent. If a file cannot be copied back, that is reported and does not stop the plan. */
+/** Copies back what the agent renewed, and removes its copy. Idempotent. A file that cannot be copied back is reported, no failure. */
 export async function removeLogin(place: LoginPlace, note: (text: string) => void): Promise<void> {
   const hashes = recordIn(place.record)
   if (hashes === null || place.own === undefined) return
@@ -108,7 +108,7 @@ const FILE_MAX_BYTES = 1024 * 1024
 /** Shorter values are words, not keys. */
 const SECRET_MIN = 20
 
-/** The text of a regular file, without following links; null for anything else. */
+/** The text of a regular file, without following links; null for anything else, and for hard links and large files. */
 function leftIn(home: string, file: string): string | null {
   const steps = file.split('/')
   for (let depth = 1; depth < steps.length; depth++)

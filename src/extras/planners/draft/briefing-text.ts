@@ -101,7 +101,7 @@ function beginsAt({ goal, analysis, places, scopes }: PlanParts, { scope, instru
   return `${isList ? '\n\n' : ' '}Begin at ${passage.path}:${passage.at}.`
 }
 
-/** A name from the goal identifies the place if it is in at most this many files. */
+/** A passage with a name from the goal counts as the place if it is in one of this many best files. */
 const NEAR_MAX = 3
 
 const notedIn = ({ places, judged }: PlanParts, step: WorkStep): string =>

@@ -42,7 +42,7 @@ export function clarify(questions: readonly PlanQuestion[]): TaskDefinition {
   }
 }
 
-/** May reach the registry only. No write scope: ignored files are not part of the plan's changes. */
+/** May reach the registry, and asks before it reaches anything else. No write scope: ignored files are not part of the plan's changes. */
 export function install({ run, why, network }: Installation, needs: readonly TaskName[]): TaskDefinition {
   const line = run[0] === 'sh' ? run.at(-1)! : run.join(' ')
   return {

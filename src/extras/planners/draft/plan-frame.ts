@@ -16,7 +16,9 @@ import { ALL_TESTS_BEFORE, BASELINE, TEXTS } from './work-tasks.ts'
 
 export interface Opening {
   readonly questions: readonly PlanQuestion[]
+  /** Install what is missing. */
   readonly prepared: readonly TaskDefinition[]
+  /** Record how it is today. */
   readonly recorded: readonly TaskDefinition[]
   readonly isSaved: boolean
 }

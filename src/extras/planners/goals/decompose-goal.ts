@@ -70,7 +70,7 @@ async function setSubGoals(engine: GoalEngine, goal: GoalRow, wishes: readonly W
     const { priority } = goal
     const event = { type: 'goal.set', title, parent: goal.id, priority, criteria } as const
     const set = await engine.goals.append(subGoalId(goal.id, index + 1), [event], { expectedVersion: 0 })
-    // A concurrent split of the same goal writes the same sub-goals.
+    // A concurrent split of the same goal has set this one; its words stay.
     if (!set.ok && set.refusal.code !== 'conflict') return set.refusal
   }
   return null

@@ -1,4 +1,4 @@
-// What `planfold do` adds to a draft: an agent as worker, a final review, a commit of what was approved, and a limit for the whole.
+// What `planfold do` adds to a draft: an agent as worker, a commit of what the review approved, and a limit for the whole.
 
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import type { Budget, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
@@ -14,6 +14,7 @@ export interface DraftFinish {
   readonly budget?: Budget
 }
 
+/** The person's last look at the changes. */
 export const REVIEW = 'review' as TaskName
 const COMMIT = 'commit' as TaskName
 
@@ -78,7 +79,7 @@ export interface OpenGoal {
 
 const LOOKED_AT_MAX = 50
 
-/** The newest unfinished plan for a goal; a failed one can still continue. */
+/** The newest unfinished plan for this goal, for any if it is empty; a failed one can still continue. */
 export async function lastOpenGoal(engine: Pick<CallerEngine, 'ask'>, goal: string): Promise<OpenGoal | null> {
   const { items } = await engine.ask({ type: 'plans', limit: LOOKED_AT_MAX })
   for (const { id: plan, name, status, version, goal: theirs } of items) {

@@ -49,7 +49,9 @@ export interface LookPlace {
 }
 
 export interface LookOptions {
+  /** For all commands together. */
   readonly maxMs: number
+  /** Called before each command. */
   readonly tell?: ((note: string) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -169,6 +171,7 @@ const QUIET = {
   ...{ npm_config_offline: 'true', CARGO_NET_OFFLINE: 'true', UV_OFFLINE: '1', GOPROXY: 'off' },
 }
 
+/** The exit code if the copy could not be made. */
 const NOT_COPIED = 125
 const COPY = `"$1" -xof - -C "$2" || exit ${NOT_COPIED}
 cd "$3" || exit ${NOT_COPIED}
@@ -219,6 +222,7 @@ function pack(tar: string, root: string, copied: readonly string[], child: Child
   packing.once('error', () => child.stdin?.destroy())
   packing.stdin.on('error', () => {})
   packing.stdin.end(copied.map(path => `./${path}\0`).join(''))
+  // Either side may be killed in the middle; what matters is how the command ended.
   pipeline(packing.stdout, child.stdin!).catch(() => {})
   return packing
 }
@@ -252,7 +256,7 @@ const KEPT_MAX = 20
 const keptFile = ({ stateDir }: Pick<LookPlace, 'stateDir'>, key: string): string =>
   join(stateDir, 'looks', `${key}.json`)
 
-/** A timeout under a smaller limit is not reused. */
+/** A result with unknown commands is not reused if there is more time now: they may have run out of it. */
 function keptLook(place: LookPlace, key: string, maxMs: number): Looked | null {
   try {
     const kept = JSON.parse(readFileSync(keptFile(place, key), 'utf8')) as Kept

@@ -14,6 +14,7 @@ import { sameFinish } from './finish-draft.ts'
 import { changeDraft, type DraftChanged, withoutPlanning, writtenBy } from './plan-goal.ts'
 
 export interface Redraft {
+  /** The revision it was made from. */
   readonly revision: number
   readonly text: string
   readonly diff: SemanticDiff

@@ -1,5 +1,5 @@
-// Drafts the rest of a started plan again: after a failure, or on request. Finished and running tasks stay; the rest is replaced. The
-// result is a proposal, and has no effect until it is accepted.
+// Drafts the rest of a started plan again: after a failure, or on request. Completed, skipped, running and waiting tasks stay; the rest is
+// replaced. The result is a proposal, and has no effect until it is accepted.
 
 import type { PlanId } from '../../../domain/id.ts'
 import { mapOf } from '../../../domain/json.ts'

@@ -20,6 +20,7 @@ export interface RecordedDraft {
   readonly answers: ReadonlyMap<string, string>
   /** Results of the checks at that time; null if none was run. */
   readonly checks: ReadonlyMap<string, CheckedToday> | null
+  /** The draft that the comments were about; null for the first one. */
   readonly earlier: PlanDefinition | null
   readonly commit: string | null
 }
@@ -69,6 +70,7 @@ function recordingText(definition: PlanDefinition): string | null {
 
 export interface ReplayedDraft {
   readonly same: boolean
+  /** How many questions the recording answered. */
   readonly exchanges: number
   readonly diff: SemanticDiff
 }

@@ -76,7 +76,7 @@ export function removalIn(
 const FOLDER =
   /^\W*(?:\w+(?:\([^)]*\))?: )?(?:remove|delete|drop|get rid of) (?:(?:the|our|old|unused|obsolete) )*[`'"]?([\w@-][\w./@-]*)[`'"]? (?:directory|folder)\.?$/i
 
-/** For larger folders only the name is shown. */
+/** The files of larger folders are not listed: one pattern stands for all. */
 const FOLDER_LISTED = 10
 
 const NOUN =

@@ -5,7 +5,7 @@ import { shellQuoted } from '../../../domain/plan-rules/shell-words.ts'
 import type { RepositoryFile, RepositoryView } from '../planner.ts'
 import type { EndCheck } from './end-check.ts'
 
-/** Vendored code and change logs. */
+/** Vendored code, change logs and lock files. */
 const LEFT_OUT =
   "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*' --exclude='*.lock' --exclude='*-lock.*' --exclude=go.sum"
 
@@ -26,7 +26,7 @@ const IGNORED_MAX = 20
 export const searchFor = (flags: string, word: string, ignored: readonly string[]): string =>
   `grep ${flags} ${[LEFT_OUT, ...ignored.map(name => `--exclude-dir=${shellQuoted(name)}`)].join(' ')} -e ${shellQuoted(wordPattern(word))} .`
 
-/** For `grep -E`; not as part of a longer word or of a file name in a path. */
+/** For `grep -E`; not as part of a longer word, nor right after a slash, as a name in a path. */
 const wordPattern = (word: string): string => `(^|[^[:alnum:]_$/])${word.replace(/[.$?]/g, '\\$&')}([^[:alnum:]_$]|$)`
 
 /** Succeeds if the word no longer occurs. */
@@ -41,7 +41,7 @@ export const holdsWord = (text: string, word: string): boolean => {
   return false
 }
 
-/** Files other than sources that contain one of these names: scripts, documents, settings. */
+/** Files not in `read` that contain one of these names: scripts, documents, settings. */
 export async function namedIn(
   repository: RepositoryView,
   files: readonly RepositoryFile[],

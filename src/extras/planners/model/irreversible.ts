@@ -180,7 +180,7 @@ function isPlain(line: string): boolean {
 const saysCode = (argv: readonly string[]): boolean =>
   argv.slice(1).some(word => /^-(?!-)\w*[ce]$|^--(eval|command|exec)\b|^-e|^-c/.test(word))
 
-/** A found command, or one that runs a file of the repository; none with inline code. */
+/** A found command, also with more arguments; or one without inline code that runs a file of the repository. */
 function isKnown(argv: readonly string[], { commands, paths }: Ground): boolean {
   const found = [
     commands.test,

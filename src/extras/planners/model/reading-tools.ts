@@ -1,5 +1,5 @@
-// Read-only tools for a model that drafts: list, read, grep. Limited to tracked and unignored files without secrets, and to a
-// number of calls and characters per drafting. Results are kept for later questions.
+// Read-only tools for a model that drafts: list, read, grep. Limited to files that are tracked, or new and not ignored, and that
+// do not look like secrets, and to a number of calls and characters per drafting. Results are kept for later questions.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanningTool, RepositoryView } from '../planner.ts'

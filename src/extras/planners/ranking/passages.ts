@@ -7,6 +7,7 @@ export interface Passage {
   readonly path: string
   /** The first line, from 1. */
   readonly line: number
+  /** The line that matters, from 1. */
   readonly at: number
   readonly lines: readonly string[]
 }
@@ -60,7 +61,7 @@ export function passagesFor(
   return found
 }
 
-/** The line with the rarest words in the file; at least two, or one identifier. */
+/** Where the words of the goal that are rarest in the file stand close together: two at least, or one if the goal has only one. */
 function bestLine(
   lines: readonly string[],
   terms: readonly GoalTerm[],

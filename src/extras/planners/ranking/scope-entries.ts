@@ -18,6 +18,7 @@ export interface EntryInput {
   readonly leads?: readonly string[]
   /** Likelihood of a file that does not exist yet. */
   readonly unseen: number
+  /** How many files the entries may include. */
   readonly budget: number
   readonly entries: number
 }
@@ -65,14 +66,14 @@ export function scopeEntries(input: EntryInput): readonly string[] {
   return chosen
 }
 
-/** Minimum share of the total likelihood for an entry. */
+/** An entry that adds less likelihood than this is not worth a line. */
 const GAIN_MIN = 0.008
 /** Number of files before merging. */
 const TAKEN_MAX = 12
 /** Cost of the whole budget, as a divisor of the gain. */
 const COST = 1.5
 const FIRST = 0.65
-/** Relative to the best file's co-changes. */
+/** Weight of the files that changed together with the leads. */
 const TOGETHER = 1
 const LOOKED_AT = 2
 const WIDE_CHANGE = 20

@@ -96,7 +96,7 @@ async function trackedFiles(repository: Repository, root: string): Promise<reado
   return [...names].filter(name => !name.startsWith('.planfold/')).sort()
 }
 
-/** Without a repository there are no ignore rules; these folders have no written files. */
+/** Without a repository there are no ignore rules; these folders hold nothing that a person wrote. */
 const LEFT_OUT = /^(node_modules|\.git|\.planfold|\.venv|venv|__pycache__|target|dist|build|\.tox|\.cache)$/
 
 function walk(root: string, prefix = '', found: string[] = []): readonly string[] {

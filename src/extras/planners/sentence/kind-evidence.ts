@@ -80,7 +80,7 @@ const IN_CI =
   /\b(?:to|in|into|from|on|for|of) (?:the |our |all )?(?:ci(?: (?:workflow|matrix|pipeline|job|run|build)s?)?|github (?:actions?|workflows?)|(?:test|build) matrix|all (?:the )?workflows|(?:lint|test|build|release|publish|codeql) (?:workflow|job)s?)(?=\s*$|[,.;)]|\s(?:and|so|to|for|with|on|from)\b)|^run (?:ci|tests?)\b.* (?:on|for|with)\b|\bthe ci (?:\w+ )?(?:step|job|workflow|matrix)\b/i
 const OF_TOOL =
   /\bgh (?:actions?|workflows?)\b|^\W*(?:replace|drop|remove|adopt|switch (?:from|to)) (?:prettier|eslint|tslint|biome|flake8|pylint|black|isort|yapf|ruff|rubocop|golangci-lint|codespell|pre-commit)\b|\b(?:pnpm|npm|yarn|eslint|prettier|tsconfig|vitest|jest|ruff|mypy|golangci-lint|rubocop|clippy|renovate|biome|pre-commit) (?:config\w*|settings?|rules?)\b/i
-/** CI workflows, even if others exist. */
+/** Workflows of CI, and not whatever else a project calls a workflow. */
 const OF_RUNS = /\b(?:permissions?|runners?|secrets|concurrency|triggers?)\b.*\bworkflows?$/i
 /** `Rails 5.2 support`: a tested version, not a feature. */
 const OLD_SUPPORT = /\b[A-Z][\w.]* v?\d[\d.]*(?: and v?\d[\d.]*)? support\b/

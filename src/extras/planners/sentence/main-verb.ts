@@ -92,7 +92,7 @@ export const headOf = (phrase: string): string =>
 export const hideQuotes = (text: string): string =>
   text.replace(/`[^`\n]*`|"[^"\n]*"|“[^”\n]*”|(?<!\w)'[^'\n]{2,}'(?!\w)/g, found => '\ue000'.repeat(found.length))
 
-/** Longer text is not analysed as a sentence. */
+/** Longer sentences are cut. */
 const SENTENCE_MAX = 1_000
 
 export const sentencesOf = (text: string): readonly string[] =>

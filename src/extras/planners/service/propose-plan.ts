@@ -93,7 +93,7 @@ export interface Drafted extends Pick<ProposedPlan, 'definition' | 'source'> {
   readonly analysis?: GoalAnalysis
 }
 
-/** Like `proposeFor`, but a repeated idempotency key returns the first plan without another model call. */
+/** Like `proposeFor`, but if a model is asked, a repeated idempotency key returns the first plan without another call. */
 export async function proposeOnce(
   call: DraftingOnce,
   asked: Json,

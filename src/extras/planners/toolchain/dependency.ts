@@ -197,7 +197,7 @@ function versionIn(text: string, name: string, current: readonly string[]): stri
   return found.find(version => version !== undefined && !current.includes(version)) ?? null
 }
 
-/** The dependencies in a top-level manifest. */
+/** The dependencies in a manifest, given its file name. */
 export function dependencyNames(manifest: string, text: string): readonly string[] {
   if (manifest.endsWith('.json')) return inJson(text)
   const all = (pattern: RegExp): readonly string[] => [...text.matchAll(pattern)].map(match => match[1]!)

@@ -24,6 +24,7 @@ export interface Candidate {
   readonly in?: string
   /** The required program, if not the first word. */
   readonly program?: string
+  /** What the repository itself lacks for it. */
   readonly missing?: string
   /** A convention of the language, not stated in the repository. */
   readonly isGuess?: true

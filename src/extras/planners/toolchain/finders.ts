@@ -81,7 +81,7 @@ function goPatterns(evidence: Evidence): readonly string[] | null {
   return modules.length === 0 || modules.includes('') ? ['./...'] : null
 }
 
-/** With more packages, only the folder's own are tested at each step, and all at the end. */
+/** With more packages, only those in the folder of the files the goal is about are tested at each step, and all at the end. */
 const GO_PACKAGES_MAX = 40
 
 const goWorkUses = (text: string, module: string): boolean =>

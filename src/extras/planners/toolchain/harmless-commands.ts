@@ -12,6 +12,7 @@ import { commandLine } from './named-commands.ts'
 import { scriptsOf } from './node.ts'
 
 export interface Lookable extends Pick<LookedCommand, 'run' | 'env' | 'in' | 'purpose'> {
+  /** Why it must not run; null if it may. */
   readonly refused: string | null
 }
 

@@ -33,7 +33,7 @@ export async function findInstallation(
   }
 }
 
-/** A documentation page with a `package.json` does not matter for a gem's tests. Other programs are unknown. */
+/** A documentation page with a `package.json` does not matter for a gem's tests. For a program that is not listed, all are asked. */
 function findersFor({ run: [program = ''] }: FoundCommand): typeof FINDERS {
   if (/^(?:cargo|go|mvn|gradle|\.\/gradlew|dotnet|swift|mix)$/.test(program)) return []
   const [, ...own] = PROGRAMS.find(([pattern]) => pattern.test(program)) ?? [null, ...FINDERS]

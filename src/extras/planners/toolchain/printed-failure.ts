@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { LookedCommand } from '../look-result.ts'
 
 export interface PrintedFailure extends Pick<LookedCommand, 'failed' | 'total' | 'places' | 'lines'> {
-  /** Why it says nothing about the project, as the end of a sentence; null if it does. */
+  /** Why it says nothing about the project, as the end of a sentence; null if no such reason was found. */
   readonly mark: string | null
 }
 

@@ -66,7 +66,7 @@ function directTest(
   return tests.length > 0 ? { ...pytest('the names of the tests'), isGuess: true } : null
 }
 
-/** By the nearest lock file, or the manifest's build backend. */
+/** By the nearest lock file, or a Poetry manifest without one. */
 function starterOf(evidence: Evidence): readonly string[] {
   for (const { paths, text } of [evidence, ...evidence.above]) {
     const manager = Object.keys(STARTERS).find(name => paths.has(STARTERS[name]!))
