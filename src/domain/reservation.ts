@@ -16,7 +16,7 @@ export function reservedScope(plan: PlanDefinition, task: TaskDefinition): reado
   return task.action.type === 'external' ? (task.write ?? []) : heldScope(plan, task)
 }
 
-/** False if this visit holds the reservation already. */
+/** False if this visit holds the reservation already, or the task reserves nothing. */
 export const needsReservation = (state: PlanState, task: TaskState): boolean =>
   !holdsReservation(task) && reservedScope(state.definition, task.definition).length > 0
 
