@@ -63,7 +63,7 @@ export interface Attempt {
   /** Additional variables with resolved values; scripts get their references through them. */
   readonly env: { readonly [name: string]: string }
   readonly timeoutMs: number
-  /** For a task that waits: the start of its first unsettled attempt. */
+  /** For a task that waits: the start of its first attempt since it last failed or was reopened. */
   readonly waitsSince?: Millis
   /** The comments of those who sent the task back. Passed on as PLANFOLD_FEEDBACK. */
   readonly feedback?: string
@@ -86,12 +86,13 @@ export interface RunnerTools {
   readonly read?: readonly string[]
   /** Patterns a task may write; an empty list: nothing, null: the whole workspace. */
   readonly write: readonly string[] | null
+  /** The environment of this process, read once in compose; runners pass on only an allow list of it. */
   readonly environment: { readonly [name: string]: string | undefined }
   /** The secrets of the task, for the environment of its commands; redacted from everything that comes back. */
   readonly secrets?: { readonly [name: string]: string }
   /** The versions of Planfold and Node, and the platform; logged with every command. */
   readonly about: string
-  /** Evaluates an expression over the plan's outputs; null where there are none. */
+  /** Evaluates an expression over the plan's outputs; fails for runners without `evaluate` in their `needs`. */
   readonly evaluate: (expression: string) => Evaluated
   /** For a preview: edits of earlier tasks, assumed as done. */
   readonly imagined?: readonly Edit[]
@@ -266,6 +267,7 @@ export interface AgentFacts {
   readonly goal: string | null
   /** Decisions of people about this plan, newest last. */
   readonly decisions: readonly string[]
+  /** How earlier attempts ended, newest last. */
   readonly earlier: readonly EarlierAttempt[]
   /** Files that changed since the start of this visit, by an earlier attempt or by others. */
   readonly changed: { readonly paths: readonly string[]; readonly more: number }
@@ -301,7 +303,7 @@ export interface AttemptMark {
   readonly leader: {
     readonly pid: number /** Clock ticks since boot; 0 when not known. */
     readonly start: number
-    /** It is process 1 of a sandbox, whose end ends everything: it is killed without asking. */
+    /** It is the bubblewrap process of a sandbox, whose end ends everything inside: it is never asked, only killed. */
     readonly isWall?: true
   } | null
 }

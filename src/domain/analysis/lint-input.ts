@@ -26,6 +26,7 @@ export interface Look extends Ground {
 }
 
 export interface AnalyzeOptions {
+  /** When the plan would start; without it deadlines are not compared with the clock. */
   readonly now?: Millis
   readonly assumedMs?: number
   /** Above so many top-level tasks, milestones are recommended. */

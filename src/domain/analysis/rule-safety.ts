@@ -10,6 +10,7 @@ import type { Ground, Look } from './lint-input.ts'
 import { isUndoing } from './work-graph.ts'
 
 const CHANGING: ReadonlySet<EffectClass> = new Set(['workspace', 'idempotent', 'probed', 'unsafe'])
+/** Kinds whose result is a judgement itself, so that it needs none. */
 const JUDGING = /^(validat|verif|test|check|review|baseline|research|analy|plan|read|document)/i
 
 /** A command has at least its exit code; a report has only the word of its author. */

@@ -95,7 +95,7 @@ export function* folders({ graph, options: { scopes } }: Ground): Iterable<Findi
   }
 }
 
-/** Variables that decide which code runs, or that the engine sets itself, are refused. */
+/** Variables that decide which code runs, or that the engine sets itself, are refused when a task begins. */
 export function* environment({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
   if (allowed === undefined) return
   for (const { id, env } of graph.tasks) {
@@ -242,5 +242,4 @@ export function* databases({ graph }: Ground): Iterable<Finding> {
 const filesOf = (task: TaskDefinition): readonly string[] =>
   (actionFacts(task.action).files?.(task) ?? []).filter(file => !file.includes('${{'))
 
-/** Without scheme, port and path, because policies list hosts. */
 const short = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)

@@ -15,6 +15,7 @@ export interface Confinement {
   readonly isHeld: boolean
   /** The person's own command: it sees their home, and runs without a sandbox if there is none. */
   readonly isOwn: boolean
+  /** Without a sandbox it does not run. */
   readonly isRequired: boolean
 }
 

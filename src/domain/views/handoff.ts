@@ -125,6 +125,7 @@ export interface Handoff extends Judged {
   }[]
   readonly checkpoints: readonly Checkpoint[]
   readonly automatic: number
+  /** The final value of each ref that the plan changed; null: deleted again. */
   readonly refs: readonly { readonly ref: string; readonly commit: string | null }[]
   readonly waiting: readonly {
     readonly task: TaskName | null
