@@ -170,6 +170,7 @@ export interface Decide {
   readonly task: TaskName
   readonly verdict: GateVerdict
   readonly rationale: string
+  /** Absent in older journals. */
   readonly by?: string
   /** The hash that was shown; if the gate asks about something else by now, the answer is refused. */
   readonly hash?: Sha256

@@ -67,6 +67,7 @@ export interface Attempt {
   readonly waitsSince?: Millis
   /** The comments of those who sent the task back. Passed on as PLANFOLD_FEEDBACK. */
   readonly feedback?: string
+  /** The plan's default model, for a `model` task that names none. */
   readonly model?: string
   /** The hash of everything above that was resolved; absent for nothing. */
   readonly inputHash?: Sha256
@@ -88,7 +89,7 @@ export interface RunnerTools {
   readonly write: readonly string[] | null
   /** The environment of this process, read once in compose; runners pass on only an allow list of it. */
   readonly environment: { readonly [name: string]: string | undefined }
-  /** The secrets of the task, for the environment of its commands; redacted from everything that comes back. */
+  /** The secrets of the task, for the environment of its commands or for its request; redacted from everything that comes back. */
   readonly secrets?: { readonly [name: string]: string }
   /** The versions of Planfold and Node, and the platform; logged with every command. */
   readonly about: string
@@ -178,6 +179,7 @@ export type Outcome =
       readonly stdout: string
       readonly stderr: string
       readonly truncated: boolean
+      /** What appeared or changed where it may not write; only a sandbox knows. */
       readonly beyond?: Beyond
       /** The sandbox ended it because it exceeded a limit. */
       readonly excess?: Failure
@@ -230,7 +232,7 @@ export interface KnownAgent {
   /** The protocol between it and its model; null: any. */
   readonly wire: GatewayWire | null
   readonly needsModel: boolean
-  /** The npm package of the installed program; null: its row names none. */
+  /** The npm package of the program that would be used; null: its row names none. */
   readonly install: string | null
   readonly hasLogin: boolean
 }
@@ -243,6 +245,7 @@ export interface WaitClock {
 
 export interface AgentTools {
   readonly facts: AgentFacts
+  /** The plan's default agent, for a task that names none. */
   readonly use?: string
   /** The user's own login, or why the policy forbids it; absent: its model is called through the gateway. */
   readonly login?: Answer<AgentLogin>

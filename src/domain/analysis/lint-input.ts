@@ -57,6 +57,7 @@ export interface Environment {
 }
 
 export interface OutputRead {
+  /** Null for the plan's final checks (`done`). */
   readonly reader: TaskName | null
   /** The document key of the expression: `inputs`, `when`, … */
   readonly key: string

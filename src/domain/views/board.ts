@@ -359,7 +359,7 @@ export function board(state: PlanState): readonly Card[] {
   return state.order.map(task => card(state, task))
 }
 
-/** A page of the most urgent tasks: running (those of `by` first), waiting, failed, ready, pending, completed. */
+/** A page of the most urgent tasks: running (those of `by` first), waiting, failed, blocked, ready, pending, completed. */
 export function urgentTasks(
   { order, counts }: PlanState,
   { by, from, limit }: { readonly by: string; readonly from: number; readonly limit: number },

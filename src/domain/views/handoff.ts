@@ -124,6 +124,7 @@ export interface Handoff extends Judged {
     readonly place?: NotePlace
   }[]
   readonly checkpoints: readonly Checkpoint[]
+  /** The number of automatic checkpoints, one after each task. */
   readonly automatic: number
   /** The final value of each ref that the plan changed; null: deleted again. */
   readonly refs: readonly { readonly ref: string; readonly commit: string | null }[]
@@ -261,6 +262,7 @@ type Story = Mutable<
 > & {
   readonly tries: Map<TaskName, Tries>
   readonly refs: Map<string, string | null>
+  /** Running tasks around which all files are compared. */
   readonly unscoped: Set<TaskName>
 }
 
