@@ -233,7 +233,7 @@ function startFailure(error: Error, argv: readonly string[]): Failure {
 
 export interface RunOptions {
   readonly tree: ProcessTree
-  /** How long an interrupted command may take before it is killed. */
+  /** How long a command may take to end, after an interruption or its timeout, before it is killed. */
   readonly graceMs?: number
 }
 
@@ -324,7 +324,7 @@ export function runRunner(options: RunOptions): Runner {
   }
 }
 
-/** Why a path must not be passed to the command: it leads through a symbolic link. */
+/** Why a path must not be passed to the command: it is absolute, does not exist, or leads through a symbolic link. */
 async function linkFault(gate: PathGate, cwd: string, word: string): Promise<Failure | null> {
   if (isAbsolute(word))
     return failure('policy', `${JSON.stringify(word)} is absolute`, 'name a file of the workspace, without a leading /')
@@ -359,7 +359,7 @@ interface Ending {
   readonly exit: Exit
 }
 
-/** Waits until the child and its whole process tree have ended. */
+/** Waits until the child and its whole process tree have ended; what cannot be ended is logged. */
 export async function follow(
   child: Child,
   attempt: Attempt,
