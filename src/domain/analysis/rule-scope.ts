@@ -49,7 +49,7 @@ export function* patterns({ graph, options }: Ground): Iterable<Finding> {
   }
 }
 
-/** An edit outside the scope or against the policy would fail at run time. */
+/** A file that a task names and writes, outside its scope or against the policy, would fail the task at run time. */
 export function* edits({ graph, options: { scopes } }: Ground): Iterable<Finding> {
   if (scopes === undefined) return
   const allowed = graph.definition.policy?.write
@@ -115,7 +115,7 @@ export function* environment({ graph, options: { environment: allowed } }: Groun
   }
 }
 
-/** Secrets are environment variables of commands; no other task receives them. */
+/** Only kinds with `takesSecrets` receive secrets: commands in their environment, requests in headers and body. */
 export function* secrets({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
   for (const { id, secrets: names = [], env = {}, action } of graph.tasks) {
     if (names.length > 0 && actionFacts(action).takesSecrets !== true)

@@ -58,7 +58,7 @@ interface Judged {
 }
 
 // What a person or agent who takes over a plan must know, from its journal alone: requests, work, decisions, failures and reasons,
-// durations, locations. The same journal yields the same bytes on any machine.
+// durations, locations. The same journal yields the same bytes on any machine, at any time.
 
 export interface Handoff extends Judged {
   readonly plan: PlanId
