@@ -46,7 +46,7 @@ export type Command =
       readonly by: string
       readonly start?: Omit<Start, 'type'>
     }
-  /** `rules`: those of the program that starts it. `files`: are all files compared around tasks without a scope? */
+  /** `rules`: those of the program that starts it. `files`: are all files compared around tasks whose writes are unknown? */
   | Start
   /** With `force` also ends tasks that are unsafe to repeat; they are parked. */
   | {

@@ -288,7 +288,7 @@ export type Event =
   | ({
       readonly type: 'attempt.started'
       readonly preimage?: Sha256
-      /** All files before it, for a task without a scope. */
+      /** All files before it, for a task around which all files are compared. */
       readonly before?: Sha256
       /** All files before it, for a claimed task with a scope. */
       readonly around?: Sha256

@@ -405,7 +405,7 @@ export interface CheckpointPolicy {
   readonly every?: number
   /** One before each task that declares risks (default), or before each that is unsafe to repeat. */
   readonly before?: 'risky' | 'unsafe' | 'never'
-  /** `seen` (default): all files are compared around a task without a scope. `declared`: only scopes are. */
+  /** `seen` (default): all files are compared around a task whose writes are unknown. `declared`: only scopes are. */
   readonly files?: 'seen' | 'declared'
 }
 

@@ -58,7 +58,7 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
   readonly keepsToScope?: true
   /** A later attempt continues the work of the previous one. */
   readonly continuesWork?: true
-  /** Without a scope its writes are unknown, so all files are compared before and after it. */
+  /** Its writes are unknown, so all files are compared before and after it, unless its scope is captured. */
   readonly watched?: true
   /** The files to write that it names one by one; null when it names none. */
   files?(task: Pick<TaskWith<A>, 'action' | 'outputs'>): readonly string[] | null
