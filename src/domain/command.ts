@@ -46,7 +46,7 @@ export type Command =
       readonly by: string
       readonly start?: Omit<Start, 'type'>
     }
-  /** `rules`: those of the program that starts it. `files`: are all files compared around tasks without a scope? */
+  /** `rules`: those of the program that starts it. `files`: are all files compared around tasks whose writes are unknown? */
   | Start
   /** With `force` also ends tasks that are unsafe to repeat; they are parked. */
   | {
@@ -73,9 +73,11 @@ export type Command =
       readonly task?: TaskName
       readonly token: string
       readonly by: string
+      /** Only while no other task of the plan is running. */
       readonly alone?: true
       /** The capture made before the agent begins. */
       readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'around' | 'unwatched' | 'reserves'>
+      /** For a task that needs an approval: what its claimant would do. */
       readonly consent?: Found
     }
   | {
@@ -144,6 +146,7 @@ export type Command =
   | ({ readonly type: 'place' } & FieldsOf<'place.made'>)
   | Rollback
   | ({ readonly type: 'network' } & NetworkDecided)
+  /** Before a model call: the most that the call can use. */
   | ({
       readonly type: 'reserve'
       readonly id: string
@@ -158,6 +161,7 @@ export type UnsafeWork = 'refuse' | 'repeat' | 'keep'
 
 export interface Start extends Omit<FieldsOf<'plan.started'>, 'sandboxOff'> {
   readonly type: 'start'
+  /** Only in older journals, where a start asked first whether commands may run without a sandbox: the id of that question. */
   readonly asks?: string
 }
 
@@ -166,6 +170,7 @@ export interface Decide {
   readonly task: TaskName
   readonly verdict: GateVerdict
   readonly rationale: string
+  /** Absent in older journals. */
   readonly by?: string
   /** The hash that was shown; if the gate asks about something else by now, the answer is refused. */
   readonly hash?: Sha256
@@ -192,8 +197,9 @@ export interface Decide {
 /** Returns a plan, backward or forward, to its state after an entry. The effect on each task was computed from the journal. */
 export interface Rollback {
   readonly type: 'rollback'
-  /** Identifies an interrupted rollback. */
+  /** The same when the rollback continues after an interruption. */
   readonly id: string
+  /** When it was requested, never the current time: backup refs are named after it, so a continued rollback finds its own. */
   readonly at: Millis
   /** `undo` reverts the last rollback. `adopt` merges the changes of a fork; tasks and refs stay. */
   readonly kind: 'rollback' | 'undo' | 'adopt'
@@ -209,7 +215,7 @@ export interface Rollback {
   readonly tasks?: readonly TaskName[]
   readonly filesOnly?: true
   readonly keepGit?: true
-  /** Also reverts changes that no task declares, and changes made beside a task without a scope: perhaps a person's. */
+  /** Also reverts changes that no task declares, and changes made while a task without a scope ran: perhaps a person's. */
   readonly includeUnclaimed?: true
   /** Continues where a compensation failed, and takes the checkpoint's version of edited files after storing the edits. */
   readonly force?: true
@@ -298,8 +304,10 @@ export interface RolledBack {
 
 /** What was done to files and refs. With a `failure`, how far it came; no file was changed then. */
 export interface RollbackOutcome {
+  /** The change set of the rollback; null when no file had to change. */
   readonly changes: Sha256 | null
   readonly paths: number
+  /** A snapshot of the files before it. */
   readonly saved?: Sha256
   /** Paths that were not restored, and why; at most a hundred. `kept`: by choice. `uncovered`: never stored. */
   readonly left?: readonly {
@@ -317,7 +325,9 @@ export interface RollbackOutcome {
   readonly conflicts?: readonly string[]
 }
 
+/** The items of a `for_each`, and the definition with them. Ignored unless `from` is still the plan's hash. */
 export interface Expanded {
+  /** The task that found the items, e.g. `fix/items`. */
   readonly task: TaskName
   readonly visit: number
   readonly from: Sha256

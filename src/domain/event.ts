@@ -159,6 +159,7 @@ export interface Consent {
   readonly hash: Sha256
   readonly until: Millis
   readonly by: string
+  /** The gate that asked; the task itself, if it was asked about before it began. */
   readonly gate: TaskName
 }
 
@@ -185,6 +186,7 @@ export type BudgetEvent =
       readonly task?: TaskName
       readonly add?: Amounts
       readonly unpriced?: true
+      /** Single model calls of the task may cost this much, in US dollars. */
       readonly large?: number
       readonly by: string
     }
@@ -208,8 +210,11 @@ export type Event =
       readonly outside?: true
       readonly writer?: Writer
       readonly others?: readonly TaskName[]
+      /** Its folder, relative to the workspace; absent: the workspace itself. */
       readonly place?: string
+      /** The entry of `origin` that the fork continues. */
       readonly forkedAt?: number
+      /** All files at the start of the fork; what it changed is found by comparison with them. */
       readonly start?: Sha256
     }
   | {
@@ -249,6 +254,7 @@ export type Event =
       /** For a forced pause: whether everything was halted. Absent in older journals. */
       readonly halt?: boolean
       readonly cause?: Shortage
+      /** The budget is used up and a person is asked for more; running attempts continue. */
       readonly budget?: true
     }
   /** `policy`: the policy layers, if they changed. */
@@ -282,12 +288,15 @@ export type Event =
   | ({
       readonly type: 'attempt.started'
       readonly preimage?: Sha256
+      /** All files before it, for a task around which all files are compared. */
       readonly before?: Sha256
+      /** All files before it, for a claimed task with a scope. */
       readonly around?: Sha256
       readonly unwatched?: string
       readonly inputHash?: Sha256
       readonly claim?: Claim
       readonly begun?: false
+      /** Where all files are compared: changes between the previous attempt and this one, which are therefore not the task's. */
       readonly edited?: readonly string[]
       /** The files reserved until this visit is over. */
       readonly reserves?: Reserves
@@ -308,7 +317,7 @@ export type Event =
       readonly lastSign?: Millis
       /** It certainly did nothing: the machine lacked something it needs, or it was not due. */
       readonly begun?: false
-      /** It was not due: it is resumed then, without occupying a worker. */
+      /** It was not due: it is resumed then, without occupying a slot meanwhile. */
       readonly until?: Millis
       /** For a lapsed claim: the changes since the claim. */
       readonly wrote?: NonNullable<Result['wrote']>
@@ -344,6 +353,7 @@ export type Event =
       readonly criterion: string
       readonly holds: boolean
       readonly evidence?: string
+      /** Absent for the condition `when`. */
       readonly stage?: 'precondition'
     }
   | {
@@ -479,16 +489,18 @@ export interface EditedPaths {
   readonly paths: readonly string[]
   readonly more?: number
   readonly unmerged?: readonly string[]
+  /** Plans and tasks that ran in parallel without a scope, and may have written these files. */
   readonly plans?: readonly string[]
 }
 
+/** `keep`: the edited file stays. `take`: the other version replaces it. */
 export type EditChoice = 'keep' | 'take' | 'merge'
 export type EditChoices = { readonly [path: string]: EditChoice }
 export const EDIT_CHOICES: readonly EditChoice[] = ['keep', 'take', 'merge']
 
 export interface GateQuestion {
   readonly asks: GateAsks
-  /** The hash that the answer covers; that of the definition when nothing else is shown. */
+  /** The hash that the answer covers; that of the definition when it covers nothing else. */
   readonly hash?: Sha256
   readonly shown?: Sha256
   readonly evidence?: readonly Verdict[]

@@ -27,6 +27,7 @@ interface OfPlan {
 interface OfTask extends OfPlan {
   readonly task?: string
 }
+/** The step needs a reason; this text stands in for it. */
 interface Because {
   readonly reason?: string
 }
@@ -44,6 +45,7 @@ export interface StepFields {
   readonly 'lift-halt': Nothing
   readonly 'list-tokens': Nothing
   readonly 'revoke-token': { readonly name: string }
+  /** Allows an address for every plan of the user, not only for one. */
   readonly 'allow-network': { readonly address: string }
   readonly 'name-secret': { readonly name: string }
 

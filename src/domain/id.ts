@@ -52,7 +52,7 @@ export function checkpointName(task: TaskName, at: Millis): CheckpointName {
   return `cp-${task}-${new Date(at).toISOString().replace(/[-:.]/g, '')}` as CheckpointName
 }
 
-/** One line, without invisible characters: no name may look like another. */
+/** One line, without invisible characters, by which one name could pass for another. */
 export function isActor(text: string): text is Actor {
   const isVisible =
     text.trim() === text && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(text)

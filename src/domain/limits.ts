@@ -6,11 +6,12 @@ export const CONCURRENCY_MAX = 1_000
 export const ATTEMPTS_MAX = 100
 export const VISITS_DEFAULT = 3
 export const VISITS_MAX = 100
-/** A task that crashed its owner this often in one visit is parked. */
+/** A task lost this often in one visit is parked: it probably kills its owner. */
 export const LOST_MAX = 10
 export const TIMEOUT_DEFAULT_MS = 60 * 60_000
 export const TIMEOUT_MAX_MS = 30 * 24 * 60 * 60_000
 export const BACKOFF_DEFAULT_MS = { min: 1_000, max: 30_000 } as const
+/** An approval that was not used by then must be given again. */
 export const CONSENT_VALID_MS = 24 * 60 * 60_000
 export const DURATION_MAX_MS = 365 * 24 * 60 * 60_000
 export const PAYLOAD_MAX_BYTES = 256 * 1024

@@ -17,6 +17,7 @@ export interface NextActions {
   /** Attempts in progress, according to the journal; the driver of the plan runs those it has not begun. */
   readonly perform: Iterable<TaskState>
   readonly prepare: readonly TaskState[]
+  /** `by`: the task that runs the compensation, if another one does. */
   readonly compensate: { readonly task: TaskState; readonly action: Action; readonly by?: TaskState } | null
   readonly commit: PlanState['uncommitted'][number] | null
   readonly propose: TaskState | null

@@ -10,6 +10,7 @@ export interface Approvers {
 
 export interface Escalation {
   readonly afterMs: number
+  /** A role of `policy.roles`, or a name. */
   readonly to: string
 }
 
@@ -82,6 +83,7 @@ export type Criterion =
   | { readonly type: 'prose'; readonly text: string }
 
 export interface Retry {
+  /** All attempts, including the first. */
   readonly attempts: number
   readonly backoffMs: { readonly min: number; readonly max: number }
 }
@@ -106,7 +108,9 @@ export interface TestsCriterion {
   readonly new?: string
   /** The task with the baseline; when absent, the plan's own first run of the command. */
   readonly baseline?: TaskName
+  /** The new test must fail, and no other test may have changed. */
   readonly red?: true
+  /** Tests may be removed or skipped. */
   readonly fewer?: 'allowed'
   readonly text?: string
 }

@@ -70,12 +70,14 @@ export interface TaskDefinition {
   readonly kind?: string
   readonly rationale?: string
   readonly action: Action
+  /** For the claimant of an external task, and never run by a shell; else the prompt of a model or an agent. */
   readonly instruction?: string
   readonly needs?: readonly TaskName[]
   readonly optional?: true
   readonly when?: string
   readonly timeoutMs?: number
   readonly retry?: Retry
+  /** Higher first; default 0. */
   readonly priority?: number
   readonly inputs?: JsonObject
   readonly outputs?: { readonly [name: string]: OutputSource }
@@ -97,6 +99,7 @@ export interface TaskDefinition {
   readonly postconditions?: readonly Criterion[]
   /** Patterns of the paths it is expected to change; other changes are reported. */
   readonly effects?: readonly string[]
+  /** For a failure after all retries: the first rule that matches and is not used up applies. */
   readonly recover?: readonly RecoveryRule[]
   readonly timeboxMs?: number
   /** Known failure modes; the first one detected decides where the failure leads. */
@@ -192,7 +195,10 @@ export interface TaskField<T = unknown> {
   readonly key?: string | null
   readonly value: ValueKind<T>
   readonly change: ChangeKind
-  /** How a child of a sub-plan gets it from its group when it has none: `copied`, `moved`, or `joined` with its own by `expand.ts`. */
+  /**
+   * What a child of a sub-plan gets from its group. When it has none of its own: `copied`, or `moved` (then the group loses it). Always:
+   * `joined` with its own, by `expand.ts`.
+   */
   readonly inherit?: 'copied' | 'moved' | 'joined'
   /** The group of a `matrix` or a `for_each` keeps it too. */
   readonly shared?: true
@@ -260,6 +266,7 @@ export interface Bound {
   readonly matrix?: JsonObject
 }
 
+/** The items, or an expression that yields them when the task is reached; from then on both. */
 export type ForEach =
   | { readonly in: string; readonly items?: readonly Json[] }
   | { readonly items: readonly Json[]; readonly in?: string }
@@ -269,12 +276,16 @@ export type Matrix = { readonly [axis: string]: readonly Json[] }
 export interface FailureMode {
   readonly name: string
   readonly detect: Extract<Criterion, { readonly type: 'expect' | 'prose' }>
+  /** Replaces the class that the failure would have had. */
   readonly class?: FailureKind
   readonly recover?: readonly TaskName[]
   readonly advice?: string
 }
 
-/** A recovery rule. Each rule applies `times` times in a visit of its task; default 1. */
+/**
+ * A recovery rule. Each rule is used `times` times (default 1) over all visits of its task. Repeated attempts of one `retry` rule in a
+ * visit count as one use.
+ */
 export interface RecoveryRule {
   /** Classes or names of failure modes; absent: any failure. */
   readonly on?: readonly string[]
@@ -283,6 +294,7 @@ export interface RecoveryRule {
 }
 
 export type Recovery =
+  /** Tries again by this policy, after `retry` of the task is used up. */
   | { readonly type: 'retry'; readonly retry: Retry }
   /** Another task does the work; when it completes, this one completes with its result. */
   | { readonly type: 'alternate'; readonly task: TaskName }
@@ -295,6 +307,7 @@ export type Recovery =
   | { readonly type: 'abort'; readonly with?: 'compensate' | 'keep' | 'rollback' }
 
 export interface Notify {
+  /** Absent: all kinds. */
   readonly on?: readonly NoticeKind[]
   /** The interval of digests while the plan is driven; none when absent. */
   readonly everyMs?: number
@@ -392,7 +405,7 @@ export interface CheckpointPolicy {
   readonly every?: number
   /** One before each task that declares risks (default), or before each that is unsafe to repeat. */
   readonly before?: 'risky' | 'unsafe' | 'never'
-  /** `seen` (default): all files are compared around a task without a scope. `declared`: only scopes are. */
+  /** `seen` (default): all files are compared around a task whose writes are unknown. `declared`: only scopes are. */
   readonly files?: 'seen' | 'declared'
 }
 
@@ -403,11 +416,11 @@ export interface Budget {
   readonly tokens?: number
   readonly calls?: number
   readonly attempts?: number
-  /** Of what commands print, as far as it is stored. */
+  /** The stored output of commands. */
   readonly outputBytes?: number
-  /** When it is used up: a person is asked for more (the default), or the task fails. */
+  /** When it is used up: a person is asked for more (default), or the task fails. */
   readonly exceeded?: 'ask' | 'fail'
-  /** A person is asked before a single model call that may cost more. */
+  /** A single model call that may cost more than this is asked about first. */
   readonly large?: Money
 }
 

@@ -1,6 +1,7 @@
 // The files that a visit of a task reserves, across all plans of a workspace. A visit reserves its whole scope at once when its first
-// attempt starts, and keeps it until the visit ends, because each attempt first restores these files. A task that has not started reserves
-// nothing. So no task holds one scope while it waits for another, and two plans cannot deadlock.
+// attempt starts, and keeps it between attempts, because each attempt first restores these files. It ends with the visit, or when others
+// must mend a failure. A task that has not started reserves nothing. So no task holds one scope while it waits for another, and two plans
+// cannot deadlock.
 
 import { advise, quoted } from './hint.ts'
 import type { PlanId } from './id.ts'
@@ -16,7 +17,7 @@ export function reservedScope(plan: PlanDefinition, task: TaskDefinition): reado
   return task.action.type === 'external' ? (task.write ?? []) : heldScope(plan, task)
 }
 
-/** False if this visit holds the reservation already. */
+/** False if this visit holds the reservation already, or the task reserves nothing. */
 export const needsReservation = (state: PlanState, task: TaskState): boolean =>
   !holdsReservation(task) && reservedScope(state.definition, task.definition).length > 0
 
@@ -60,7 +61,7 @@ interface Holder {
   readonly paths: readonly string[]
 }
 
-/** A refusal that names the plan which holds the files. Faces remove the name for callers who may not know of that plan. */
+/** A refusal that names the plan which holds the files. The Engine door removes the name for callers who may not know of that plan. */
 interface HeldRefusal extends Refusal {
   readonly holder: PlanId
 }

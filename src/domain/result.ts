@@ -46,7 +46,7 @@ export interface Failed extends Ended {
   readonly mode?: string
 }
 
-/** Unexpected changes outside the scope of a task in the sandbox; at most a hundred names. */
+/** Changes outside the scope of a person's own task in the sandbox, or of a claimed task; at most a hundred names. */
 export interface OutsideChanges {
   readonly appeared?: readonly string[]
   readonly changed?: readonly string[]
@@ -72,7 +72,7 @@ export interface Wrote {
   readonly left?: number
   readonly snapshot?: Sha256
   readonly git?: GitStanding
-  /** The changes that overwrote others' edits since the previous visit, or between attempts. At most a hundred. */
+  /** Those that overwrote edits made since the previous visit or, in the first visit, between attempts. At most a hundred. */
   readonly overwrote?: { readonly paths: readonly string[]; readonly more?: number }
 }
 
@@ -191,6 +191,7 @@ export interface Prepared {
   readonly unwatched?: string
   readonly reserves?: Reserves
   readonly checkpoint?: WorkspaceStamp
+  /** A person's edits that a restore would revert, so nothing was restored. `shown` is the stored list of all of them. */
   readonly edits?: EditedPaths & { readonly shown: Sha256 }
   /** In the state: the choices about the edits listed in `shown`. */
   readonly chosen?: { readonly shown: Sha256; readonly every: EditChoice; readonly choices?: EditChoices }
@@ -207,6 +208,7 @@ export interface Prepared {
 
 /** The reserved files of a visit, where no task of another plan may write meanwhile. */
 export interface Reserves {
+  /** The real path of its folder, relative to the state folder. */
   readonly root: string
   /** Patterns below `root`: those declared, and the real paths behind links; absolute outside `root`. */
   readonly paths: readonly string[]
@@ -222,6 +224,7 @@ export interface Found {
   readonly from: Sha256
   /** The hash of the stored description, which the approver sees. */
   readonly hash: Sha256
+  /** The hash of the same description with its references unresolved. */
   readonly written?: Sha256
   /** The difference from what was approved. */
   readonly changed?: string

@@ -1,5 +1,5 @@
 // The model gateway of one attempt: what a coding agent speaks to instead of the provider. It gets a token instead of the key, and
-// everything it asks is limited, metered, priced and recorded by us. Opened through the door of the room:
+// everything it asks is limited, metered, priced and recorded by us. Opened through `Models` (models.ts):
 //
 //   const opened = await models.openGateway({ wires: ['anthropic'], payer: attempt.key, folder, spending, onParked })
 //   if (!opened.ok) return opened.failure

@@ -1,6 +1,5 @@
-// The door of `models/`: every call of a language model goes through here, and every call is recorded, metered and capped. A model
-// never throws: it answers with a value or with a failure whose `code` says what kind it is. It sends each request
-// once; retries belong to the engine.
+// The interface of language models, implemented by `extras/models`: every call is recorded, metered and capped. A model never throws: it
+// answers with a value or with a failure whose `code` says what kind it is. It sends each request once; retries belong to the engine.
 //
 // A planner or a runner opens one session for one drafting or one task. The caps cover all calls of the session together:
 //

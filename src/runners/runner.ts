@@ -63,10 +63,11 @@ export interface Attempt {
   /** Additional variables with resolved values; scripts get their references through them. */
   readonly env: { readonly [name: string]: string }
   readonly timeoutMs: number
-  /** For a task that waits: the start of its first unsettled attempt. */
+  /** For a task that waits: the start of its first attempt since it last failed or was reopened. */
   readonly waitsSince?: Millis
   /** The comments of those who sent the task back. Passed on as PLANFOLD_FEEDBACK. */
   readonly feedback?: string
+  /** The plan's default model, for a `model` task that names none. */
   readonly model?: string
   /** The hash of everything above that was resolved; absent for nothing. */
   readonly inputHash?: Sha256
@@ -86,12 +87,13 @@ export interface RunnerTools {
   readonly read?: readonly string[]
   /** Patterns a task may write; an empty list: nothing, null: the whole workspace. */
   readonly write: readonly string[] | null
+  /** The environment of this process, read once in compose; runners pass on only an allow list of it. */
   readonly environment: { readonly [name: string]: string | undefined }
-  /** The secrets of the task, for the environment of its commands; redacted from everything that comes back. */
+  /** The secrets of the task, for the environment of its commands or for its request; redacted from everything that comes back. */
   readonly secrets?: { readonly [name: string]: string }
   /** The versions of Planfold and Node, and the platform; logged with every command. */
   readonly about: string
-  /** Evaluates an expression over the plan's outputs; null where there are none. */
+  /** Evaluates an expression over the plan's outputs; fails for runners without `evaluate` in their `needs`. */
   readonly evaluate: (expression: string) => Evaluated
   /** For a preview: edits of earlier tasks, assumed as done. */
   readonly imagined?: readonly Edit[]
@@ -177,6 +179,7 @@ export type Outcome =
       readonly stdout: string
       readonly stderr: string
       readonly truncated: boolean
+      /** What appeared or changed where it may not write; only a sandbox knows. */
       readonly beyond?: Beyond
       /** The sandbox ended it because it exceeded a limit. */
       readonly excess?: Failure
@@ -229,7 +232,7 @@ export interface KnownAgent {
   /** The protocol between it and its model; null: any. */
   readonly wire: GatewayWire | null
   readonly needsModel: boolean
-  /** The npm package of the installed program; null: its row names none. */
+  /** The npm package of the program that would be used; null: its row names none. */
   readonly install: string | null
   readonly hasLogin: boolean
 }
@@ -242,6 +245,7 @@ export interface WaitClock {
 
 export interface AgentTools {
   readonly facts: AgentFacts
+  /** The plan's default agent, for a task that names none. */
   readonly use?: string
   /** The user's own login, or why the policy forbids it; absent: its model is called through the gateway. */
   readonly login?: Answer<AgentLogin>
@@ -266,6 +270,7 @@ export interface AgentFacts {
   readonly goal: string | null
   /** Decisions of people about this plan, newest last. */
   readonly decisions: readonly string[]
+  /** How earlier attempts ended, newest last. */
   readonly earlier: readonly EarlierAttempt[]
   /** Files that changed since the start of this visit, by an earlier attempt or by others. */
   readonly changed: { readonly paths: readonly string[]; readonly more: number }
@@ -301,7 +306,7 @@ export interface AttemptMark {
   readonly leader: {
     readonly pid: number /** Clock ticks since boot; 0 when not known. */
     readonly start: number
-    /** It is process 1 of a sandbox, whose end ends everything: it is killed without asking. */
+    /** It is the bubblewrap process of a sandbox, whose end ends everything inside: it is never asked, only killed. */
     readonly isWall?: true
   } | null
 }

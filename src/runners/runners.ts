@@ -21,7 +21,7 @@ export interface RunnerParts {
   readonly agent: ExtraRunner
 }
 
-/** A runner of an extra, opened with its first attempt; or why this build has none. */
+/** A runner of an extra, opened when it is first used; or why this build has none. */
 export type ExtraRunner = { readonly open: () => Promise<Runner> } | { readonly lacks: string }
 
 export function openRunners({

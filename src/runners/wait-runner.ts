@@ -51,7 +51,7 @@ interface Waiting {
   readonly tools: RunnerTools
   readonly stop: Stop
   readonly clock: WaitClock
-  /** The start of the first unsettled attempt. */
+  /** The start of the first attempt since it last failed or was reopened. */
   readonly since: Millis
 }
 

@@ -58,7 +58,7 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
   readonly keepsToScope?: true
   /** A later attempt continues the work of the previous one. */
   readonly continuesWork?: true
-  /** Without a scope its writes are unknown, so all files are compared before and after it. */
+  /** Its writes are unknown, so all files are compared before and after it, unless its scope is captured. */
   readonly watched?: true
   /** The files to write that it names one by one; null when it names none. */
   files?(task: Pick<TaskWith<A>, 'action' | 'outputs'>): readonly string[] | null
@@ -85,11 +85,11 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
 
   // Execution
 
-  /** The time it waits counts from its first attempt, so a crash does not start the wait again. */
+  /** The time it waits counts from its first attempt since the last failure: a stop or a crash does not start the wait again. */
   readonly waits?: true
   /** No runner is called. Its criteria are judged, or its checkpoint is taken, afterwards. */
   readonly isDoneAtOnce?: true
-  /** False for an action that an earlier release stored and that cannot be run. */
+  /** False for an action that cannot be run: stored by an earlier release, or reserved for a later one. */
   isSupported?(action: A): boolean
   /** The content of its fields in which `${{ … }}` or an expression may appear. */
   readonly fields?: { readonly [K in Exclude<keyof A, 'type'>]?: FieldContent }
@@ -119,12 +119,14 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
 
 /**
  * `text`: resolved to text. `texts`: a structure whose strings are all resolved. `values`: a structure that may also copy whole values.
- * `request`: like `texts`, but secrets in headers and body stay names. `expression`, `criteria`: evaluated, not resolved.
+ * `request`: like `texts`, its `json` like `values`, but secrets in headers and body stay names. `expression`, `criteria`: evaluated, not resolved.
  */
 export type FieldContent = 'command' | 'text' | 'texts' | 'values' | 'request' | 'expression' | 'criteria'
 
 export interface Workers {
+  /** For tasks that anyone may claim; null: whoever claims them. */
   readonly worker: string | null
+  /** The plan's default agent. */
   readonly agent: string | undefined
 }
 

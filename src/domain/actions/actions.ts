@@ -46,6 +46,7 @@ type ActionIn<Facts> = Facts extends ActionFacts<infer A> ? A : never
 export const actionFacts = ({ type }: Pick<Action, 'type'>): ActionFacts<Action> =>
   ACTIONS[type] as ActionFacts<never> as ActionFacts<Action>
 
+/** The single command that it runs in the sandbox; null for `git`, whose command only stands for what the engine does, and all others. */
 export function sandboxedCommand(action: Action): CommandLine | null {
   const { runsCommands, command } = actionFacts(action)
   return runsCommands === true ? (command?.(action) ?? null) : null

@@ -9,7 +9,7 @@ export interface HttpRequest {
   readonly url: string
   readonly headers: { readonly [name: string]: SecretText }
   readonly body: HttpBody | null
-  /** The idempotency key. `auto`: one key per visit, the same for all its attempts. Null: none is sent. */
+  /** The idempotency key. `auto`: one key per visit, the same for all its attempts; else the plan's own text. Null: none is sent. */
   readonly key: string | null
 }
 

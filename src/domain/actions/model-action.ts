@@ -8,6 +8,7 @@ export interface ModelRequest {
   /** `provider/name`; null: the default of the plan or the user. */
   readonly use: string | null
   readonly system: string | null
+  /** Null: text. */
   readonly answer: Json | null
   readonly outputTokens: number | null
   readonly caps: { readonly calls?: number; readonly tokens?: number; readonly usd?: number }

@@ -12,6 +12,7 @@ export type WaitRequest =
       /** Null: any success status. */
       readonly status: number | null
       readonly contains: string | null
+      /** The first interval; later ones grow. */
       readonly every: string
       /** The longest wait; null: the timeout of the task. */
       readonly for: string | null

@@ -131,6 +131,7 @@ interface Parallelism {
 interface Estimate {
   readonly totalMs: number
   readonly elapsedMs: number
+  /** Total by elapsed, and total by critical path: what a higher concurrency could bring. */
   readonly speedUp: number
   readonly speedUpMax: number
   /** False when the schedule was too complex to simulate to its end. */

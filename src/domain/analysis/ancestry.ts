@@ -1,5 +1,5 @@
-// Does one task come before another? Asked for few pairs of a large graph, so it walks back from the later task, never beyond the wave of
-// the earlier one, and stops answering when all walks together have taken too many steps.
+// Does one task come before another? Asked for few pairs of a large graph, so it walks back from the later task, by `needs` never beyond
+// the wave of the earlier one, and stops answering when all walks together have taken too many steps.
 
 import type { Waves } from './waves.ts'
 import type { WorkGraph } from './work-graph.ts'

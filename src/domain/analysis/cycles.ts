@@ -3,9 +3,11 @@
 export interface Circles {
   /** The cycle of each node, -1 for none. A self-loop is a cycle. */
   readonly circleOf: readonly number[]
+  /** In a cycle, or leading into one. */
   readonly behind: readonly boolean[]
 }
 
+/** `to[a]` lists where `a` leads. */
 export function circles(to: readonly (readonly number[])[]): Circles {
   const circleOf = to.map(() => -1)
   const behind = to.map(() => false)

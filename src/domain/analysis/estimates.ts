@@ -42,6 +42,7 @@ const NONE: Length = { source: 'none', length: 0 }
 
 function lengthOf(graph: WorkGraph, index: number, covered: ReadonlySet<number>, assumedMs: number): Length {
   const task = graph.tasks[index]!
+  // The time of a group is that of its children, unless its own estimate covers them.
   if (isGroupEnd(graph, index) && !graph.needs[index]!.some(need => covered.has(need))) return NONE
   const declared = saidLength(task)
   if (declared !== null) return declared
@@ -55,7 +56,7 @@ function saidLength(task: TaskDefinition): Length | null {
   return task.budget?.timeMs === undefined ? null : { source: 'budget', length: task.budget.timeMs }
 }
 
-/** Children of a group with an estimate, none of which has its own: the estimate of the group covers them all. */
+/** Children of a group with an estimate or a time budget, none of which has its own: that of the group covers them all. */
 function coveredChildren(graph: WorkGraph): ReadonlySet<number> {
   const covered = new Set<number>()
   for (const [index, task] of graph.tasks.entries()) {

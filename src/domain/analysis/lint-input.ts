@@ -26,6 +26,7 @@ export interface Look extends Ground {
 }
 
 export interface AnalyzeOptions {
+  /** When the plan would start; without it deadlines are not compared with the clock. */
   readonly now?: Millis
   readonly assumedMs?: number
   /** Above so many top-level tasks, milestones are recommended. */
@@ -56,6 +57,7 @@ export interface Environment {
 }
 
 export interface OutputRead {
+  /** Null for the plan's final checks (`done`). */
   readonly reader: TaskName | null
   /** The document key of the expression: `inputs`, `when`, … */
   readonly key: string

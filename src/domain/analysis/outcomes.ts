@@ -9,6 +9,7 @@ export function possible(task: TaskDefinition, outcome: string): boolean {
   return closed === null || closed.includes(outcome) || isFailureMode(task, outcome)
 }
 
+/** Null: any. */
 export const outcomes = ({ action }: TaskDefinition): readonly string[] | null =>
   actionFacts(action).outcomes?.(action) ?? null
 

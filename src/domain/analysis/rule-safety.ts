@@ -10,6 +10,7 @@ import type { Ground, Look } from './lint-input.ts'
 import { isUndoing } from './work-graph.ts'
 
 const CHANGING: ReadonlySet<EffectClass> = new Set(['workspace', 'idempotent', 'probed', 'unsafe'])
+/** Kinds whose result is a judgement itself, so that it needs none. */
 const JUDGING = /^(validat|verif|test|check|review|baseline|research|analy|plan|read|document)/i
 
 /** A command has at least its exit code; a report has only the word of its author. */
@@ -62,7 +63,7 @@ export function* gates(look: Ground): Iterable<Finding> {
   for (const [at, task] of look.graph.tasks.entries()) {
     const dangers = dangersOf(task)
     const danger = dangers.find(one => isGated(look.graph.definition, one)) ?? dangers[0]
-    // Tasks in a cycle never run, and the cycle has its own finding.
+    // Tasks without a wave never run, and have a finding of their own.
     if (danger === undefined || gated[at] || isGroupEnd(look.graph, at) || look.waves.waveOf[at] === -1) continue
     const does = `'${task.id}' ${IMPACT_WORDS[danger]}`
     const about = { task: task.id, key: 'id' } as const

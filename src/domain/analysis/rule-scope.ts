@@ -49,7 +49,7 @@ export function* patterns({ graph, options }: Ground): Iterable<Finding> {
   }
 }
 
-/** An edit outside the scope or against the policy would fail at run time. */
+/** A file that a task names and writes, outside its scope or against the policy, would fail the task at run time. */
 export function* edits({ graph, options: { scopes } }: Ground): Iterable<Finding> {
   if (scopes === undefined) return
   const allowed = graph.definition.policy?.write
@@ -95,7 +95,7 @@ export function* folders({ graph, options: { scopes } }: Ground): Iterable<Findi
   }
 }
 
-/** Variables that decide which code runs, or that the engine sets itself, are refused. */
+/** Variables that decide which code runs, or that the engine sets itself, are refused when a task begins. */
 export function* environment({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
   if (allowed === undefined) return
   for (const { id, env } of graph.tasks) {
@@ -115,7 +115,7 @@ export function* environment({ graph, options: { environment: allowed } }: Groun
   }
 }
 
-/** Secrets are environment variables of commands; no other task receives them. */
+/** Only kinds with `takesSecrets` receive secrets: commands in their environment, requests in headers and body. */
 export function* secrets({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
   for (const { id, secrets: names = [], env = {}, action } of graph.tasks) {
     if (names.length > 0 && actionFacts(action).takesSecrets !== true)
@@ -242,5 +242,4 @@ export function* databases({ graph }: Ground): Iterable<Finding> {
 const filesOf = (task: TaskDefinition): readonly string[] =>
   (actionFacts(task.action).files?.(task) ?? []).filter(file => !file.includes('${{'))
 
-/** Without scheme, port and path, because policies list hosts. */
 const short = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)

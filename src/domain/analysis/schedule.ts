@@ -12,6 +12,7 @@ import type { WorkGraph } from './work-graph.ts'
 export interface CriticalPath {
   readonly tasks: readonly number[]
   readonly ms: number
+  /** The earliest end of each task from the start of the plan; -1 without a wave. */
   readonly endsMs: readonly number[]
 }
 
@@ -46,6 +47,7 @@ function predecessors(graph: WorkGraph, { wokenBy }: Waves, task: number): reado
 
 export interface Schedule {
   readonly elapsedMs: number
+  /** The most parallel tasks, including those of agents and people. */
   readonly peak: number
   /** The most parallel tasks that the engine runs itself. */
   readonly enginePeak: number
@@ -82,6 +84,7 @@ export function scheduleOf(
     a.endsMs !== b.endsMs ? a.endsMs < b.endsMs : a.task < b.task,
   )
   const held = new ScopeIndex()
+  /** Ready tasks by scope, behind the one of that scope that is in `ready`, runs, or is blocked. */
   const behind = new Map<string, Heap<number>>()
   const heldUpBy = new Map<number, number[]>()
   let free = concurrencyOf(definition)

@@ -7,6 +7,7 @@ import type { WorkGraph } from './work-graph.ts'
 
 export interface Waves {
   readonly waves: readonly (readonly number[])[]
+  /** Counted from 0; -1 for none. */
   readonly waveOf: readonly number[]
   /** The task whose outcome activates a dormant one; -1 for all others. */
   readonly wokenBy: readonly number[]

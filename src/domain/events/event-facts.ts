@@ -7,6 +7,7 @@ import type { GitOperation } from '../plan-rules/git-operation.ts'
 import type { Result, Wrote } from '../result.ts'
 import type { Audited } from './event-row.ts'
 
+/** As the revision defined it at that time. Resolved values are not shown: the journal has only their hash. */
 export function auditedAction(action: Action | CompensatingTask): JsonObject {
   if (action.type === 'task') return { action: 'task', by: action.task }
   return { action: action.type, ...actionFacts(action).audited?.(action) }

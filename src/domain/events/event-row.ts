@@ -52,6 +52,7 @@ export type RowsOf<Prefix extends string> = {
 }
 
 export interface Audited {
+  /** As defined when the event happened. */
   readonly task: TaskDefinition | undefined
   readonly hashOf: (value: Json) => Sha256
 }

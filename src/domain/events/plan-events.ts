@@ -53,7 +53,7 @@ export const PLAN_EVENTS: RowsOf<'plan'> = {
     sentence: ({ status, reason }) => `plan ${status}${reasonUnless(status, reason)}`,
     failure: ({ status, reason }) => (status === 'failed' ? reason : null),
     setback: true,
-    // Cancelling a plan also cancels its lost tasks.
+    // The end of a failed or cancelled plan also cancels its lost tasks.
     rows: ({ status }) => (status === 'completed' ? 'plan' : 'all'),
     notice: ({ status }) => status,
   },

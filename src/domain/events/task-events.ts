@@ -84,7 +84,7 @@ export const TASK_EVENTS: RowsOf<'task'> = {
   },
   'task.escalated': {
     kind: 'recovery',
-    // Without an assignee a lapsed claim escalates to nobody: the task can be claimed again.
+    // Without a recipient nobody is called because of a lapsed claim: the task can be claimed again.
     sentence: ({ task, why, to }) =>
       `${task}: ${ESCALATED[why]}${to !== undefined || why !== 'heartbeat' ? '; escalated' : ''}${to === undefined ? '' : ` to ${to}`}`,
     shows: ['why', 'to'],

@@ -17,7 +17,9 @@ export interface AgentRequest {
   readonly model: string | null
   /** The only other models it may use, by name or by prefix and `*`; null: any of the provider. */
   readonly models: readonly string[] | null
+  /** The limit of its tool calls. */
   readonly turns: number | null
+  /** Starts an agent that `agents.yaml` does not list. */
   readonly command: readonly string[] | null
   /** The protocol of the command: the Agent Client Protocol, or it reads the brief on standard input and prints lines. */
   readonly protocol: AgentProtocol
@@ -100,7 +102,7 @@ function nameFault(name: string, key: string | null): AgentFault | null {
 
 const nameOf = (name: string): string | null => (isAgentName(name) ? name : null)
 
-/** May these rules ask the model? `name` is `provider/id`; a rule is a name or a prefix and `*`. */
+/** Do these rules allow the model? `name` is `provider/id`; a rule is the name or the id, or a prefix of one and `*`. */
 export const isModelAllowed = (rules: readonly string[], name: string): boolean => {
   const id = name.slice(name.indexOf('/') + 1)
   return rules.some(rule =>
@@ -114,7 +116,7 @@ const isCommand = (value: Json): boolean =>
 /** Irreversible and outside the sandbox: a person does it and reports. */
 const BY_HAND: ReadonlySet<string> = new Set(['deploy', 'push', 'delete', 'migrate'])
 
-/** For an external task without an assignee that an agent in a sandbox can do. */
+/** May the agent do this external task? Not if it is assigned to another, or cannot be done in a sandbox. */
 export const mayWork = (
   { assignee, kind }: { readonly assignee?: string | null; readonly kind?: string | null },
   agent: string,

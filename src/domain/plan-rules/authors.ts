@@ -9,6 +9,7 @@ import { fieldsWhere } from './task-fields.ts'
 
 export const NO_AUTHORS: Authors = { most: 'others', tasks: {} }
 
+/** No task can have these names. */
 export const NOTIFY = '(notify)' as TaskName
 export const POLICY = '(policy)' as TaskName
 
@@ -68,7 +69,7 @@ export function authorsAfter(
   }
 }
 
-/** Recorded explicitly: it differs from the most common author, or its group has another one. */
+/** Recorded explicitly: it differs from the most common author, or its name has a `/`, where `authorOf` would find that of a prefix. */
 const isKept = ({ most }: Authors, name: string, author: Author): boolean => author !== most || name.includes('/')
 
 /** The parts of a revision that run commands or set limits: tasks, final checks, notifications, the policy. */

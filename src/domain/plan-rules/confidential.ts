@@ -18,7 +18,7 @@ export function isConfidential(plan: Pick<PlanDefinition, 'labels'>, task: Pick<
 /** Shorter texts occur in any sentence. */
 const TEXT_MIN = 4
 
-/** Removes the inputs and outputs of confidential tasks from a text, because the reason of a plan may contain a failure or an output. */
+/** Removes from a text the inputs, outputs, evidence and failures of confidential tasks, which the reason of a plan may contain. */
 export function confidentialMask(state: PlanState): (text: string) => string {
   const found = new Set<string>()
   for (const { definition, result, reason } of state.order) {

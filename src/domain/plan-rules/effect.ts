@@ -35,7 +35,7 @@ export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClas
   return actionFacts(task.action).effect(task, plan)
 }
 
-/** The paths a task may write: its own list, else the files of its edits, else the plan's policy. */
+/** The paths a task may write: its own list, else the files that its action names, else the plan's policy. */
 export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly string[] | null {
   return task.write ?? ownFiles(task) ?? plan.policy?.write ?? null
 }

@@ -10,7 +10,7 @@
 // nothing.
 //
 // A child of a sub-plan inherits missing fields from its group, as `TASK_FIELDS` says (`inherit`); `env` is merged; `when` is joined
-// by `&&`; `preconditions` apply to the first children. The children of a `matrix` or a `for_each` have the whole definition; only
+// by `&&`; `preconditions` are added to those of the first children. The children of a `matrix` or a `for_each` have the whole definition; only
 // the edge `on.success` stays with the group, because it applies once, when all are done.
 
 import { mergedBy, mergeOf } from '../actions/git-action.ts'
@@ -20,8 +20,8 @@ import { ITEMS_MAX, TASKS_MAX } from '../limits.ts'
 import type { Bound, FailureMode, Matrix, PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
 import { fieldsWhere } from './task-fields.ts'
 
-// A remedy: a task that a rule of `recover` leads to, as an alternate or a repair. It is dormant until then, unless the task it helps
-// precedes it anyway.
+// A remedy: a task that a rule of `recover` leads to, as an alternate or a repair. It is dormant until then, even with `needs`, unless
+// the task it helps comes after it anyway.
 
 export const remedyIn = (rule: RecoveryRule): TaskName | null =>
   rule.do.type === 'alternate' || rule.do.type === 'repair' ? rule.do.task : null

@@ -1,5 +1,5 @@
 // What is hard or impossible to undo, according to a task's kind, labels and well-known commands. The lint warns about it, and it needs an
-// approval. The content of a script is not analysed; `kind` is for that.
+// approval. What a program or a script file does inside is not visible here; `kind` is for that.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { Json } from '../json.ts'
@@ -67,7 +67,7 @@ export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extr
 /** Does the engine itself act on something outside the journal? What an agent or a person does after a claim is theirs. */
 export const isActing = ({ action }: TaskDefinition): boolean => actionFacts(action).acts === true
 
-/** Does it need an approval before it begins or is claimed? Other actions have no effect. */
+/** May it need an approval before it begins or is claimed? Other actions have no effect outside. */
 export function isAskedAbout(task: TaskDefinition): boolean {
   return isActing(task) || task.action.type === 'external'
 }

@@ -67,7 +67,7 @@ const RULES: readonly Rule[] = [
 const ANY_PROGRAM = new RegExp(RULES.map(([{ source }]) => source).join('|'))
 
 const SQL_DELETES = /\b(DROP\s+(TABLE|DATABASE|SCHEMA)|TRUNCATE\s+(TABLE\s+)?\w|DELETE\s+FROM)/i
-/** Options of git and kubectl that take the next word. */
+/** Options that take the next word. */
 const VALUED: { readonly [program: string]: readonly string[] } = {
   git: ['-c', '-C', '--git-dir', '--work-tree', '--namespace', '--exec-path', '--config-env'],
   kubectl: ['-n', '--namespace', '--context', '--kubeconfig', '--cluster', '--user', '-s', '--server'],

@@ -104,6 +104,7 @@ export function plainHost(text: string): string | null {
 /** For a host from `plainHost`: is it an address? */
 export const isAddress = (host: string): boolean => host.startsWith('[') || /^\d+(\.\d+){3}$/.test(host)
 
+/** Also characters without width, or that turn the direction of writing. */
 const hasControl = (text: string): boolean => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text)
 
 export function covers(rule: NetworkRule, { host, port, request }: NetworkTarget): boolean {

@@ -19,7 +19,9 @@ export interface GraphFault {
   readonly task?: TaskName
   /** The key at fault, for its position in the document. */
   readonly key?: FaultKey
+  /** The place below that key. */
   readonly at?: readonly (string | number)[]
+  /** The tasks of a cycle, the first repeated at the end. */
   readonly path?: readonly TaskName[]
 }
 

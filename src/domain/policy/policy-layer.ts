@@ -41,6 +41,7 @@ export interface EffectivePolicy {
   readonly sandbox?: SandboxMode
   /** An address must be allowed by every one of them. */
   readonly network: readonly Limit<NetworkUse>[]
+  /** The strictest of their verdicts applies. */
   readonly commands: readonly Limit<CommandRules>[]
   /** A path must be in every one of them. */
   readonly write: readonly Limit<readonly string[]>[]
@@ -52,6 +53,7 @@ export interface EffectivePolicy {
   readonly data: DataRules
 }
 
+/** `layers`: widest first. */
 export function effectivePolicy(layers: readonly PolicyLayer[]): EffectivePolicy {
   const all = <K extends 'budget' | 'limits' | 'retention' | 'data'>(key: K): readonly NonNullable<LayerPolicy[K]>[] =>
     layers.flatMap(({ policy }): readonly NonNullable<LayerPolicy[K]>[] => {

@@ -1,7 +1,7 @@
 // How the commands of a task run: in the sandbox, or with the person's permissions.
 //
-// A task that declares what it writes is sandboxed; one that declares nothing runs with the person's permissions; commands of other
-// authors are always sandboxed. Checks, probes and compensations run as their task does, except that the checks of a task that an agent
+// A task is sandboxed if it declares what it writes or reaches, or a policy limits that; otherwise it runs with the person's permissions.
+// Commands of other authors are always sandboxed. Checks, probes and compensations run as their task does, except that the checks of a task that an agent
 // or a claimant works on, and the final checks of a plan with such a task, are sandboxed, because they judge what it wrote.
 
 import { actionFacts } from '../actions/actions.ts'
@@ -15,6 +15,7 @@ export interface Confinement {
   readonly isHeld: boolean
   /** The person's own command: it sees their home, and runs without a sandbox if there is none. */
   readonly isOwn: boolean
+  /** Without a sandbox it does not run. */
   readonly isRequired: boolean
 }
 

@@ -131,7 +131,7 @@ const voidWords = (lapsed: readonly string[]): string =>
 const tasksIn = (definition: PlanDefinition): Map<TaskName, TaskDefinition> =>
   new Map(allTasks(definition).map(task => [task.id, task]))
 
-/** Automatic commands: turns of the loop, and the expiry of a claim. */
+/** Commands that nobody gave: those of the engine, such as turns, and the lapse of a claim. */
 const OF_THE_ENGINE: ReadonlySet<string> = new Set('turn recover lapse place adopted network reserve settle'.split(' '))
 
 /** The command in words, without tokens. Definitions and results are in the events. */

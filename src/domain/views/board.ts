@@ -131,13 +131,13 @@ const withoutWords = (one: EarlierAttempt): EarlierAttempt => ({
   outputs: null,
 })
 
-/** A failed attempt, with the change set of what it wrote. */
+/** An unsuccessful attempt or report, with the change set of what it wrote. */
 interface Trial extends Omit<EarlierAttempt, 'left'> {
   readonly changes: Sha256 | null
   readonly paths: number | null
 }
 
-/** The failed attempts of a task in the journal; the last few, oldest first. */
+/** The failed and lost attempts of a task, and its refused reports, in the journal; the last few, oldest first. */
 export function trialsIn(events: Iterable<Event>, task: TaskName): readonly Trial[] {
   const found: Trial[] = []
   let by: string | null = null
@@ -173,6 +173,7 @@ const unmetIn = (verdicts: readonly Verdict[] = []): EarlierAttempt['unmet'] =>
 
 /** A report of `done` that was refused. */
 export interface Unaccepted {
+  /** The claim and the attempt continue. */
   readonly kept: boolean
   readonly failure: Failure
   readonly verdicts: readonly Verdict[]
@@ -332,6 +333,7 @@ export interface Card {
   readonly optional: boolean
   readonly needs: readonly TaskName[]
   readonly visit: number
+  /** Without the visits that a rollback opened. */
   readonly visits: number
   readonly attempt: number
   readonly startedAt: Millis | null
@@ -340,6 +342,7 @@ export interface Card {
   /** Postponed, and `reason` says until when; absent for a retry. */
   readonly isLater?: true
   readonly addedAt: Millis
+  /** Its `sequence_order`, else its ordinal. */
   readonly sequence: number
   readonly assignee: string | null
   readonly claimedBy: string | null
@@ -356,7 +359,7 @@ export function board(state: PlanState): readonly Card[] {
   return state.order.map(task => card(state, task))
 }
 
-/** A page of the most urgent tasks: running (those of `by` first), waiting, failed, ready, pending, completed. */
+/** A page of the most urgent tasks: running (those of `by` first), waiting, failed, blocked, ready, pending, completed. */
 export function urgentTasks(
   { order, counts }: PlanState,
   { by, from, limit }: { readonly by: string; readonly from: number; readonly limit: number },
@@ -467,6 +470,7 @@ export interface Removed {
   readonly at: Millis
   readonly by: string
   readonly rationale: string
+  /** Its status before that revision, which abandons a running task. */
   readonly was: TaskStatus
   readonly card: Card
   readonly definition: TaskDefinition

@@ -16,7 +16,7 @@ export interface Checkpoint {
   readonly standing: WorkspaceStamp
 }
 
-/** A named checkpoint in an entry precedes what that entry started, so its state is that of the previous entry. */
+/** A checkpoint other than `after` precedes what its entry started, so its state is that of the previous entry. */
 interface Entry {
   readonly version: number
   readonly now: Millis

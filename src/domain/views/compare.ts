@@ -67,6 +67,7 @@ export type TaskDifference = 'missing' | 'status' | 'outcome' | 'visits' | 'atte
 
 export interface TaskFacts {
   readonly status: TaskStatus
+  /** It had ended in the plan that this one was made from. */
   readonly brought: boolean
   readonly outcome: string | null
   readonly visits: number
@@ -84,6 +85,7 @@ export interface FilePair {
 }
 
 export function compareRuns(a: Run, b: Run): Comparison {
+  // Two plans never have the same name, which is no difference between their runs.
   const { name } = a.state.definition
   const diff = semanticDiff(a.state.definition, { ...b.state.definition, name })
   const [tried, triedToo] = [sumOf(a), sumOf(b)]
@@ -175,6 +177,7 @@ function pairOf(a: TaskFacts | null, b: TaskFacts | null, task: TaskState, twin:
 const OUTPUTS = ['outputs'] as const
 const COMPARED = ['status', 'outcome', 'visits', 'attempts', 'exit'] as const
 
+/** Without attempts and visits where they happened in another plan. */
 const unequal = (a: TaskFacts, b: TaskFacts): readonly TaskDifference[] =>
   COMPARED.filter(key => a[key] !== b[key] && !((a.brought || b.brought) && (key === 'attempts' || key === 'visits')))
 

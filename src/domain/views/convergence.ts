@@ -13,7 +13,7 @@ export interface Convergence {
   readonly version: number
   readonly isAppended: boolean
   readonly made: number
-  /** The last round has the same verdicts as the one before, although tasks were added in between and no task changed a file. */
+  /** The last round failed as the one before (criteria and evidence), although tasks were added in between, and no task changed a file. */
   readonly isStuck: boolean
 }
 

@@ -46,6 +46,7 @@ export interface Digest {
     readonly at: Millis
   }[]
   readonly answered: readonly { readonly id: string; readonly text: string; readonly by: string; readonly at: Millis }[]
+  /** Notifications that could not be delivered. */
   readonly untold: readonly {
     readonly to: string
     readonly kind: string

@@ -30,7 +30,7 @@ export function gitOperationsSince(entries: Iterable<Entry>): readonly GitOperat
   return inOrder(found)
 }
 
-/** The worktree of a task, and its branch until that is merged. */
+/** False for the worktree and the branch of a task: it works there, and a rollback keeps them. */
 function isLasting(operation: GitOperation): boolean {
   if (operation.type === 'worktree.added' || operation.type === 'worktree.removed') return false
   return !('ref' in operation && /^refs\/heads\/plan\/[^+]+\+/.test(operation.ref))
@@ -55,7 +55,7 @@ function linked(chain: RefOperation[]): RefOperation[] {
     const { after }: RefOperation = next
     next = [...left].find(one => one.before === after)
   }
-  // Commits that do not fit are left, so that the reader sees the gap.
+  // If some do not fit, the order stays as recorded, so that the reader sees the gap.
   return left.size === 0 ? found : chain
 }
 

@@ -57,15 +57,19 @@ const SWEEPS = 8
 /** Straight edges take precedence over centring tasks between their neighbours. */
 const PASSING_WEIGHT = 4
 
+/** A task, or the position where an edge passes a column. */
 interface Spot {
+  /** The index of the task; for an edge, of the task where it starts. */
   readonly node: number
   readonly isPassing: boolean
   readonly column: number
   readonly width: number
   readonly height: number
+  /** The height with the label below. */
   readonly room: number
   readonly left: Spot[]
   readonly right: Spot[]
+  /** The centre. */
   y: number
   /** The position in the column, and in the best order so far. */
   at: number
@@ -178,6 +182,7 @@ function columnsOf(count: number, links: readonly Link[]): readonly number[] {
 }
 
 interface Spots {
+  /** Tasks first, in the given order, so that their index is that of the node. */
   readonly spots: readonly Spot[]
   /** For each task, the positions its edges pass, by column; edges of one task share them. */
   readonly chains: readonly (readonly Spot[])[]

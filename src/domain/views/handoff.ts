@@ -58,7 +58,7 @@ interface Judged {
 }
 
 // What a person or agent who takes over a plan must know, from its journal alone: requests, work, decisions, failures and reasons,
-// durations, locations. The same journal yields the same bytes on any machine.
+// durations, locations. The same journal yields the same bytes on any machine, at any time.
 
 export interface Handoff extends Judged {
   readonly plan: PlanId
@@ -124,7 +124,9 @@ export interface Handoff extends Judged {
     readonly place?: NotePlace
   }[]
   readonly checkpoints: readonly Checkpoint[]
+  /** The number of automatic checkpoints, one after each task. */
   readonly automatic: number
+  /** The final value of each ref that the plan changed; null: deleted again. */
   readonly refs: readonly { readonly ref: string; readonly commit: string | null }[]
   readonly waiting: readonly {
     readonly task: TaskName | null
@@ -260,6 +262,7 @@ type Story = Mutable<
 > & {
   readonly tries: Map<TaskName, Tries>
   readonly refs: Map<string, string | null>
+  /** Running tasks around which all files are compared. */
   readonly unscoped: Set<TaskName>
 }
 

@@ -95,7 +95,7 @@ function isAbout({ task, asks }: InboxItem, event: Event): boolean {
   }
 }
 
-/** The last rollback, if it stopped and nothing has followed. Entries in order. */
+/** The last rollback, if it stopped and no person has settled that since. Entries in order. */
 export function stoppedIn(tail: readonly Entry[]): StoppedRollback | null {
   let found: StoppedRollback | null = null
   let started: EventOf<'rollback.started'> | null = null
@@ -109,7 +109,7 @@ export function stoppedIn(tail: readonly Entry[]): StoppedRollback | null {
   return found
 }
 
-/** The rollback was continued, restarted, or commented on. */
+/** A person continued or restarted the rollback, ended or reopened the plan, or commented on the plan. */
 function settlesRollback(event: Event): boolean {
   switch (event.type) {
     case 'rollback.started':

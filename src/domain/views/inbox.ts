@@ -33,7 +33,7 @@ export interface InboxItem {
   readonly key: string
   readonly plan: PlanId
   readonly name: string
-  /** The plan's version when it was asked. */
+  /** The version of the plan in which it waits. */
   readonly version: number
   readonly task: TaskName | null
   readonly title: string | null

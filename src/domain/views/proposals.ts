@@ -12,6 +12,7 @@ export type ProposalFate =
 
 export interface ProposalCard extends Proposal {
   readonly since: Millis
+  /** The revision it was made for. */
   readonly on: number
   readonly fate: ProposalFate
 }

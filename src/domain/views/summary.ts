@@ -255,6 +255,7 @@ interface Asked {
   readonly task: TaskName | null
   readonly since: Millis
   readonly form?: readonly Field[]
+  /** No task of the plan begins before the answer. */
   readonly pauses?: true
 }
 

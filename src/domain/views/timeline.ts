@@ -35,7 +35,8 @@ export function timeline(
 }
 
 /**
- * The events of an entry to show live: omits gates that were decided at once, the second event of a retry, and failures without `retry`.
+ * The events of an entry to show live, without those that another one makes needless: a gate that was decided at once, the second event
+ * of a retry, and the decision to block when a task has no `retry`.
  */
 export function visibleEvents(events: readonly Event[]): readonly Event[] {
   const isDecided = (task: TaskName, from: number): boolean =>

@@ -164,7 +164,7 @@ const attemptSpan = (ordinal: number, visit: number, attempt: number): string =>
 const capabilitySpan = (ordinal: number, visit: number, attempt: number): string =>
   attemptSpan(CAPABILITY_BIT + ordinal, visit, attempt)
 
-/** A retry, a question or a reopening in the same entry. */
+/** A retry or a question in the same entry. */
 const isGoingOn = (task: TaskName, beside: readonly Event[]): boolean =>
   beside.some(event => (event.type === 'retry.scheduled' || event.type === 'gate.opened') && event.task === task)
 

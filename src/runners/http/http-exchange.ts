@@ -13,7 +13,9 @@ import type { Reach } from '../runner.ts'
 
 export interface HttpLimits {
   readonly headerBytes: number
+  /** Of a body in memory, after decoding. */
   readonly bodyBytes: number
+  /** Of a body that is written to a file. */
   readonly fileBytes: number
   readonly idleMs: number
 }

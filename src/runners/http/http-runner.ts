@@ -1,4 +1,4 @@
-// Runs HTTP requests. Loaded lazily, because few plans have any.
+// Runs HTTP requests. The code that sends them is loaded with the first one, because few plans have any.
 
 import { httpRequest, requestLines } from '../../domain/actions/http-action.ts'
 import type { Runner } from '../runner.ts'

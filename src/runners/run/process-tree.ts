@@ -85,7 +85,7 @@ function addDescendants(
 
 function send(members: readonly Process[], { leader }: Wanted, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (signal === 'SIGTERM' && leader?.isWall === true) {
-    // Asks processes inside to end; process 1 of the sandbox stays until they have.
+    // Asks only the processes inside to end. Bubblewrap, which leads the group, stays until they have: its end would kill them.
     for (const member of members)
       if (member.group !== leader.pid && lookUpProcess(member.pid)?.start === member.start) kill(member.pid, signal)
     return

@@ -32,7 +32,7 @@ import { startOf } from './process-table.ts'
 import { leftoverLine, sandboxHint } from './sandbox-hint.ts'
 
 // A started child process with its two ends: its exit, and later the end of its pipes. Listeners are attached at once, because a quick
-// child may have ended by then, and Node discards unread output.
+// child may end before any later moment, and Node discards unread output.
 
 interface ChildOptions {
   readonly argv: readonly string[]
@@ -50,6 +50,7 @@ export interface Child {
   readonly leader: NonNullable<AttemptMark['leader']>
   readonly process: ChildProcess
   readonly exited: Promise<Exit>
+  /** Stops waiting for the exit of a process that cannot be killed. */
   giveUp(): void
   /** Reads the rest of the pipes for a bounded time, and closes them. */
   drain(): Promise<void>
@@ -58,6 +59,7 @@ export interface Child {
 interface Exit {
   readonly exit: number | null
   readonly signal: string | null
+  /** Its sandbox could not be created, so nothing began. */
   readonly failure?: Failure
   readonly excess?: Failure
   readonly leftover?: Leftover
@@ -175,7 +177,7 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
     PLANFOLD_KEY: attempt.key,
     PLANFOLD_ATTEMPT: String(attempt.attempt),
     ...(tools.traceparent === undefined ? {} : { TRACEPARENT: tools.traceparent }),
-    ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: withoutNul(attempt.feedback) }),
+    ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: environmentText(attempt.feedback) }),
   }
   const isPersonal = attempt.action.type === 'run' && tools.sandbox === undefined
   const inherited = (isPersonal ? personalEnvironment : inheritedEnvironment)(tools.environment)
@@ -183,7 +185,7 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
 }
 
 /** The feedback of a person, as far as an environment can hold it. */
-function withoutNul(text: string): string {
+function environmentText(text: string): string {
   const bytes = Buffer.from(text.replaceAll('\0', ''))
   if (bytes.length <= VALUE_MAX_BYTES) return bytes.toString('utf8')
   const cut = bytes.subarray(0, VALUE_MAX_BYTES - 8).toString('utf8')
@@ -231,7 +233,7 @@ function startFailure(error: Error, argv: readonly string[]): Failure {
 
 export interface RunOptions {
   readonly tree: ProcessTree
-  /** How long an interrupted command may take before it is killed. */
+  /** How long a command may take to end, after an interruption or its timeout, before it is killed. */
   readonly graceMs?: number
 }
 
@@ -322,7 +324,7 @@ export function runRunner(options: RunOptions): Runner {
   }
 }
 
-/** Why a path must not be passed to the command: it leads through a symbolic link. */
+/** Why a path must not be passed to the command: it is absolute, does not exist, or leads through a symbolic link. */
 async function linkFault(gate: PathGate, cwd: string, word: string): Promise<Failure | null> {
   if (isAbsolute(word))
     return failure('policy', `${JSON.stringify(word)} is absolute`, 'name a file of the workspace, without a leading /')
@@ -357,7 +359,7 @@ interface Ending {
   readonly exit: Exit
 }
 
-/** Waits until the child and its whole process tree have ended. */
+/** Waits until the child and its whole process tree have ended; what cannot be ended is logged. */
 export async function follow(
   child: Child,
   attempt: Attempt,

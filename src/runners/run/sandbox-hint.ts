@@ -1,4 +1,4 @@
-// Hints when the sandbox may be why a command failed, or why its output is gone. A guess from error messages of the operating system, so it
+// Hints when the sandbox may be why a command failed, or why files it made are gone. A guess from error messages of the operating system, so it
 // says where the command ran, what that means, and how to change it.
 
 import { numberOf } from '../../domain/phrases.ts'

@@ -66,7 +66,7 @@ const WORD_MAX = 40
 
 const RUNNING: ShownState = { words: 'running', word: 'running', sign: 'running' }
 
-/** A running task without a process is interrupted. */
+/** A running task that nobody has claimed is interrupted when no process runs its plan. */
 export const isInterrupted = (card: Pick<Card, 'status' | 'claimedBy'>, isDriven: boolean): boolean =>
   !isDriven && isUnclaimed(card)
 

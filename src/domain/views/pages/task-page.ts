@@ -29,6 +29,7 @@ export interface AttemptFacts {
   readonly beside: readonly string[]
   readonly used: Used | null
   readonly network: readonly CountedDecision[]
+  /** The entry in which it ended or, while it runs, in which it began. */
   readonly entry: number
 }
 
