@@ -25,7 +25,7 @@ import { openGate, type PathGate } from '../../safety/files/path-gate.ts'
 import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
 import { beyondOf, runsOutside, type SandboxedCommand, sandboxCommand } from '../../safety/sandbox/command-sandbox.ts'
 import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
-import { type Boxed, type Leftover, spawnBoxed } from '../../safety/sandbox/sandboxed-process.ts'
+import { type Boxed, type Leftover, MOUNT_REPLACED, spawnBoxed } from '../../safety/sandbox/sandboxed-process.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
 import { OutputTap } from './output.ts'
 import { startOf } from './process-table.ts'
@@ -239,6 +239,9 @@ export interface RunOptions {
 
 const GRACE_DEFAULT_MS = 2_000
 
+/** Tasks that run at the same time replace files; a file is rarely replaced in the milliseconds of a mount, and hardly thrice in a row. */
+const MOUNT_TRIES_MAX = 3
+
 export function runRunner(options: RunOptions): Runner {
   return {
     action: 'run',
@@ -253,75 +256,82 @@ export function runRunner(options: RunOptions): Runner {
       return { text: attempt.action.type === 'run' ? shownCommand(attempt.action.command) : '' }
     },
     async attempt(attempt, tools, stop) {
-      if (attempt.action.type !== 'run') throw new TypeError(`not a run action: ${attempt.action.type}`)
-      if (stop.aborted) return { type: 'interrupted' }
-      const denied = tools.refuses?.(attempt.action.command) ?? null
-      if (denied !== null) return { type: 'failed', failure: denied, begun: false }
-      const environment = childEnvironment(attempt, tools)
-      if (!environment.ok) return { type: 'failed', failure: environment.failure, begun: false }
-      const gate = await openGate(tools)
-      if (!gate.ok) return { type: 'failed', failure: gate.failure, begun: false }
-      const secrets = Object.values(tools.secrets ?? {})
-      const written = argvOf(attempt.action.command)
-      const argv = secrets.length === 0 || runsOutside(written) ? written : withoutCore(written)
-      const { cwd: folder = '.' } = attempt.definition
-      const cwd = await gate.value.directory(folder)
-      const isLinkRefused = cwd.ok && attempt.action.links === 'refuse'
-      const linked = isLinkRefused ? await linkFault(gate.value, folder, written.at(-1) ?? '') : null
-      await gate.value.close()
-      if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
-      if (linked !== null) {
-        await cwd.value.close()
-        return { type: 'failed', failure: linked, begun: false }
+      for (let tries = 1; ; tries++) {
+        const outcome = await runOnce(attempt, tools, stop, options)
+        const isReplaced = outcome.type === 'failed' && outcome.failure.code === MOUNT_REPLACED
+        if (!isReplaced || tries === MOUNT_TRIES_MAX) return outcome
+        tools.log('engine', Buffer.from('a file was replaced while the sandbox was made; it is made again\n'))
       }
-      const wrapped = await shut(attempt, tools, argv, environment.value)
-      if (wrapped !== null && !wrapped.ok) {
-        await cwd.value.close()
-        return { type: 'failed', failure: wrapped.failure, begun: false }
-      }
-      tools.log(
-        'engine',
-        Buffer.from(
-          `$ ${shownCommand(attempt.action.command)}  (in ${attempt.definition.cwd ?? '.'}; ${tools.about})\n`,
-        ),
-      )
-      const taps = {
-        stdout: new OutputTap('stdout', tools.log, secrets),
-        stderr: new OutputTap('stderr', tools.log, secrets),
-      }
-      const child = await startChild({
-        argv,
-        stdin: attempt.action.stdin,
-        env: environment.value,
-        cwd: cwd.value,
-        wrapped: wrapped?.value ?? null,
-        onOutput: (stream, chunk) => taps[stream].write(chunk),
-      })
-      await cwd.value.close()
-      if (child instanceof Error) {
-        await wrapped?.value.close()
-        return { type: 'failed', failure: spawnFailure(child, argv), begun: false }
-      }
-      const ending = await follow(child, attempt, tools, stop, options)
-      await wrapped?.value.close(ending.exit.exit !== 0)
-      taps.stdout.end()
-      taps.stderr.end()
-      if (ending.why === 'interrupted') return { type: 'interrupted' }
-      if (ending.exit.failure !== undefined) return { type: 'failed', failure: ending.exit.failure, begun: false }
-      const outcome = { ...outcomeOf(ending, taps), ...(await beyondOf(wrapped?.value)) }
-      if (wrapped === null)
-        return tools.sandbox === undefined || runsOutside(written) ? outcome : { ...outcome, unheld: true }
-      if (ending.exit.leftover !== undefined) tools.log('engine', Buffer.from(leftoverLine(ending.exit.leftover)))
-      const { HOME: home } = environment.value
-      const hint = sandboxHint(outcome, {
-        isOwn: tools.sandbox?.own !== undefined,
-        isRequired: tools.sandbox?.isRequired === true,
-        home,
-        write: tools.write,
-      })
-      return hint === null ? outcome : { ...outcome, sandboxHint: hint }
     },
   }
+}
+
+async function runOnce(attempt: Attempt, tools: RunnerTools, stop: Stop, options: RunOptions): Promise<Outcome> {
+  if (attempt.action.type !== 'run') throw new TypeError(`not a run action: ${attempt.action.type}`)
+  if (stop.aborted) return { type: 'interrupted' }
+  const denied = tools.refuses?.(attempt.action.command) ?? null
+  if (denied !== null) return { type: 'failed', failure: denied, begun: false }
+  const environment = childEnvironment(attempt, tools)
+  if (!environment.ok) return { type: 'failed', failure: environment.failure, begun: false }
+  const gate = await openGate(tools)
+  if (!gate.ok) return { type: 'failed', failure: gate.failure, begun: false }
+  const secrets = Object.values(tools.secrets ?? {})
+  const written = argvOf(attempt.action.command)
+  const argv = secrets.length === 0 || runsOutside(written) ? written : withoutCore(written)
+  const { cwd: folder = '.' } = attempt.definition
+  const cwd = await gate.value.directory(folder)
+  const isLinkRefused = cwd.ok && attempt.action.links === 'refuse'
+  const linked = isLinkRefused ? await linkFault(gate.value, folder, written.at(-1) ?? '') : null
+  await gate.value.close()
+  if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
+  if (linked !== null) {
+    await cwd.value.close()
+    return { type: 'failed', failure: linked, begun: false }
+  }
+  const wrapped = await shut(attempt, tools, argv, environment.value)
+  if (wrapped !== null && !wrapped.ok) {
+    await cwd.value.close()
+    return { type: 'failed', failure: wrapped.failure, begun: false }
+  }
+  tools.log(
+    'engine',
+    Buffer.from(`$ ${shownCommand(attempt.action.command)}  (in ${attempt.definition.cwd ?? '.'}; ${tools.about})\n`),
+  )
+  const taps = {
+    stdout: new OutputTap('stdout', tools.log, secrets),
+    stderr: new OutputTap('stderr', tools.log, secrets),
+  }
+  const child = await startChild({
+    argv,
+    stdin: attempt.action.stdin,
+    env: environment.value,
+    cwd: cwd.value,
+    wrapped: wrapped?.value ?? null,
+    onOutput: (stream, chunk) => taps[stream].write(chunk),
+  })
+  await cwd.value.close()
+  if (child instanceof Error) {
+    await wrapped?.value.close()
+    return { type: 'failed', failure: spawnFailure(child, argv), begun: false }
+  }
+  const ending = await follow(child, attempt, tools, stop, options)
+  await wrapped?.value.close(ending.exit.exit !== 0)
+  taps.stdout.end()
+  taps.stderr.end()
+  if (ending.why === 'interrupted') return { type: 'interrupted' }
+  if (ending.exit.failure !== undefined) return { type: 'failed', failure: ending.exit.failure, begun: false }
+  const outcome = { ...outcomeOf(ending, taps), ...(await beyondOf(wrapped?.value)) }
+  if (wrapped === null)
+    return tools.sandbox === undefined || runsOutside(written) ? outcome : { ...outcome, unheld: true }
+  if (ending.exit.leftover !== undefined) tools.log('engine', Buffer.from(leftoverLine(ending.exit.leftover)))
+  const { HOME: home } = environment.value
+  const hint = sandboxHint(outcome, {
+    isOwn: tools.sandbox?.own !== undefined,
+    isRequired: tools.sandbox?.isRequired === true,
+    home,
+    write: tools.write,
+  })
+  return hint === null ? outcome : { ...outcome, sandboxHint: hint }
 }
 
 /** Why a path must not be passed to the command: it is absolute, does not exist, or leads through a symbolic link. */

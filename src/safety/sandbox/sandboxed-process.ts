@@ -206,15 +206,25 @@ function wrongMount(first: number, writable: readonly string[]): Failure | null 
     const here = statSync(folder, { throwIfNoEntry: false })
     const inside = statSync(`/proc/${first}/root${folder}`, { throwIfNoEntry: false })
     if (here === undefined || inside === undefined || here.dev !== inside.dev || here.ino !== inside.ino)
-      return failure('policy', `${JSON.stringify(folder)} was replaced while it was mounted`, 'try it again')
+      return {
+        ...failure('policy', `${JSON.stringify(folder)} was replaced while it was mounted`, 'try it again'),
+        code: MOUNT_REPLACED,
+      }
   }
   return null
 }
 
+/** A file or folder was replaced between the choice of the mounts and the mount. Nothing began; with new mounts it may succeed. */
+export const MOUNT_REPLACED = 'mount-replaced'
+
+/** Bubblewrap's words for it: the file was gone before the mount, or after. */
+const REPLACED = /\(deleted\)" in mount table|Can't find source path|Can't get type of source/
+
 function notMade(output: string, exit: number | null): Failure {
   const why = output.trim().split('\n')[0] ?? ''
-  return failure('policy', `the sandbox could not be made: ${why === '' ? `exit ${exit}` : why}`, [
+  const found = failure('policy', `the sandbox could not be made: ${why === '' ? `exit ${exit}` : why}`, [
     'see ',
     { next: 'doctor', quoted: true },
   ])
+  return REPLACED.test(why) ? { ...found, code: MOUNT_REPLACED } : found
 }
