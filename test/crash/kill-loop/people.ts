@@ -96,7 +96,11 @@ export class People {
     }
     // A question about files: of a rollback, or before files of a task are set back.
     const words = item.answers.map(({ answer }) => answer).filter(answer => /merge|keep|take/.test(answer))
-    const answer = words.length === 0 ? (item.answers[0]?.answer ?? 'again') : this.#random.pick(words)
+    const [first] = item.answers
+    // Changes beside the scope of a claimed task: whose they are is a field of a form.
+    const other =
+      first?.answer === 'answer' ? `whose=${this.#random.pick(['other', 'task'])}` : (first?.answer ?? 'again')
+    const answer = words.length === 0 ? other : this.#random.pick(words)
     this.decisions.push({ plan: name, task, type: asks.type, answer, asked: JSON.stringify(item), at: Date.now() })
     const said = await this.#cli.say('inbox', 'answer', item.id, answer, '-m', 'looked at it')
     // What cannot be answered by its id is answered by the command that was shown with it.
