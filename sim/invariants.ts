@@ -27,7 +27,7 @@ import { newState, packFold, unpackFold } from '../src/domain/state/fold.ts'
 import type { PlanState } from '../src/domain/state/state.ts'
 import type { TaskStatus } from '../src/domain/status.ts'
 import { checkAll } from '../src/stores/journal/check.ts'
-import { GENESIS, openEntry } from '../src/stores/journal/entry.ts'
+import { GENESIS, type Link, openEntry } from '../src/stores/journal/entry.ts'
 import { foldHash } from '../src/stores/journal/plan-states.ts'
 import type { Entry, Updated, UpdateOptions } from '../src/stores/store.ts'
 import type { SimDisk } from './machine.ts'
@@ -133,7 +133,7 @@ export class Invariants implements Watcher {
   readonly #acknowledged: { readonly version: number; readonly events: string }[] = []
   readonly #fences = new Map<number, string>()
   #plan: 'draft' | 'active' | 'paused' | 'cancelling' | 'ended' = 'draft'
-  #hash: string = GENESIS
+  #last: Link = GENESIS
   #definitionVersion = 1
   #seen = 0
   #checked = 0
@@ -177,10 +177,10 @@ export class Invariants implements Watcher {
     const last = this.entries.at(-1)
     if (stored.version !== (last?.version ?? 0) + 1)
       this.fail('I1', `version ${stored.version} follows ${last?.version ?? 0}`)
-    if (stored.position !== (last?.position ?? 0) + 1)
+    if (stored.position <= (last?.position ?? 0))
       this.fail('I1', `position ${stored.position} follows ${last?.position ?? 0}`)
-    const entry = openEntry(this.#hash, plan, stored, this.#blobs)
-    this.#hash = stored.hash
+    const entry = openEntry(this.#last, plan, stored, this.#blobs)
+    this.#last = stored
     this.entries.push(entry)
     this.#trace(
       `entry ${entry.version} ${entry.actor} ${entry.command.type} [${entry.events.map(told).join(', ')}] ${entry.hash.slice(0, 12)}`,

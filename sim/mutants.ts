@@ -9,7 +9,7 @@ import type { ActionType } from '../src/domain/plan.ts'
 import { packFold, unpackFold } from '../src/domain/state/fold.ts'
 import type { PlanState } from '../src/domain/state/state.ts'
 import type { ProcessTree, Runner } from '../src/runners/runner.ts'
-import { openEntry, sealEntry } from '../src/stores/journal/entry.ts'
+import { GENESIS, openEntry, sealEntry } from '../src/stores/journal/entry.ts'
 import { type Asked, CommitUnknown, type Store } from '../src/stores/store.ts'
 import type { Snapshots, Workspace } from '../src/workspace/workspace.ts'
 import type { Fault } from './faults.ts'
@@ -68,13 +68,11 @@ export const MUTANTS: readonly Mutant[] = [
           const kept = disk.plans.get(1)!
           const last = kept.entries.at(-1)
           if (error instanceof CommitUnknown && last !== undefined && options.lease !== undefined) {
-            const previous = kept.entries.at(-2)?.hash ?? ''
+            const previous = kept.entries.at(-2) ?? GENESIS
             const entry = openEntry(previous, plan, last, store.blobs)
-            const position = disk.position + 1
-            new MemoryJournal(disk).addEntry(
-              1,
-              sealEntry(last.hash, { ...entry, position, version: entry.version + 1 }, store.blobs),
-            )
+            const journal = new MemoryJournal(disk)
+            const position = journal.nextPosition()
+            journal.addEntry(1, sealEntry(last, { ...entry, position, version: entry.version + 1 }, store.blobs))
             disk.commit()
           }
           throw error

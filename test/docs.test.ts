@@ -17,7 +17,7 @@ import { ANNOUNCED_UNDERSCORE } from '../src/extras/compat/sessions/underscore-e
 import { extraCommands, findExtra } from '../src/extras.ts'
 import { parsePlan } from '../src/format/plan/parse.ts'
 import { checkPlan } from '../src/operations/check-plan.ts'
-import { type StoredEntry, sealEntry } from '../src/stores/journal/entry.ts'
+import { GENESIS, type StoredEntry, sealEntry } from '../src/stores/journal/entry.ts'
 import { MIGRATIONS } from '../src/stores/sqlite/schema.ts'
 import { numberedPlanId, numberedSha, START } from '../src/testing/index.ts'
 
@@ -95,7 +95,7 @@ describe('nothing is left unsaid', () => {
     const plan = numberedPlanId(1)
     const blobs = { putNow: () => numberedSha(2), getNow: () => null }
     const recipe = (previous: string, row: StoredEntry) => {
-      const beside = JSON.stringify([row.position, plan, row.version, row.at, row.actor, row.fence])
+      const beside = JSON.stringify([plan, row.version, row.at, row.actor, row.fence])
       const content = row.blob === null ? row.body : `blob ${row.blob}`
       return createHash('sha256').update(`${previous}\n${beside}\n${content}`).digest('hex')
     }
@@ -107,10 +107,10 @@ describe('nothing is left unsaid', () => {
       command: START,
     }
     const note = (text: string) => ({ type: 'note.added', text }) as const
-    const first = sealEntry('', { ...entry, position: 7, version: 1, events: [note('ä')] }, blobs)
+    const first = sealEntry(GENESIS, { ...entry, position: 7, version: 1, events: [note('ä')] }, blobs)
     expect(first.hash).toBe(recipe('', first))
     const large = { ...entry, position: 9, version: 2, fence: 3, events: [note('x'.repeat(300_000))] }
-    const second = sealEntry(first.hash, large, blobs)
+    const second = sealEntry(first, large, blobs)
     expect(second.blob).toBe(numberedSha(2))
     expect(second.hash).toBe(recipe(first.hash, second))
   })

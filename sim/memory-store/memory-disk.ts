@@ -4,7 +4,7 @@
 import type { Millis, PlanId, Sha256 } from '../../src/domain/id.ts'
 import type { StoredEntry } from '../../src/stores/journal/entry.ts'
 import type { AttemptRecord, PlanRecord, TaskRecord } from '../../src/stores/journal/projection.ts'
-import type { StoredLog } from '../../src/stores/store.ts'
+import type { Position, StoredLog } from '../../src/stores/store.ts'
 import type {
   ClaimRecord,
   OnceRecord,
@@ -48,7 +48,7 @@ export class MemoryDisk {
   readonly plans = new Map<number, MemoryPlan>()
   readonly numbers = new Map<PlanId, number>()
   readonly names = new Map<string, number>()
-  /** In commit order; index 0 has position 1 as long as nothing was pruned. */
+  /** In commit order. */
   readonly journal: { readonly no: number; readonly plan: PlanId; readonly entry: StoredEntry }[] = []
   readonly owners = new Map<string, OwnerRecord>()
   readonly streams = new Map<string, MemoryStream>()
@@ -57,10 +57,14 @@ export class MemoryDisk {
   readonly once = new Map<string, OnceRecord>()
   readonly index = new MemoryIndex()
   position = 0
+  /** Entries. */
+  written = 0
   planNo = 0
   logSeq = 0
   streamNo = 0
+  /** Entries of pruned plans, and the last position of each such plan. */
   pruned = 0
+  readonly prunedAt: Position[] = []
   /** Counts commits; another store on this disk sees by it that something changed. */
   commits = 0
 

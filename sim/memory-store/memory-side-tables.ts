@@ -188,6 +188,7 @@ export function memoryUpkeep(disk: MemoryDisk): Upkeep {
     prune(no) {
       const plan = disk.plans.get(no)!
       disk.set(disk, 'pruned', disk.pruned + plan.entries.length)
+      disk.add(disk.prunedAt, plan.entries.at(-1)?.position ?? 0)
       forgetPlan(disk, plan)
       disk.take(disk.plans, no)
       disk.take(disk.numbers, plan.id)
@@ -202,7 +203,7 @@ export function memoryUpkeep(disk: MemoryDisk): Upkeep {
         bytes: plan.entries.reduce((sum, entry) => sum + (entry.body?.length ?? 0), 0),
       }
     },
-    pruned: () => disk.pruned,
-    integrity: () => (disk.journal.length + disk.pruned === disk.position ? [] : ['entries are missing']),
+    pruned: after => disk.prunedAt.filter(last => after === undefined || last > after).length,
+    integrity: () => (disk.journal.length + disk.pruned === disk.written ? [] : ['entries are missing']),
   }
 }

@@ -1,5 +1,6 @@
 // The tables of the memory store that hold plans: journal and projections. Rows are the records themselves.
 
+import { firstAfter } from '../../src/domain/first-after.ts'
 import { type PlanId, type PlanName, type TaskName, taskId } from '../../src/domain/id.ts'
 import { PLAN_STATUSES, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../src/domain/status.ts'
 import { limitOf, openCursor, pageOf, seal, unseal } from '../../src/stores/cursor.ts'
@@ -39,6 +40,8 @@ export class MemoryJournal implements JournalTable {
   planOf = (no: number) => nameOf(this.#disk.plans.get(no))
   named = (name: string) => nameOf(this.#disk.plans.get(this.#disk.names.get(name) ?? 0))
   lastPosition = () => this.#disk.position
+  /** Leaves some out, as a store may. */
+  nextPosition = () => this.#disk.position + 1 + (this.#disk.position % 3)
   fold = (no: number) => this.#disk.plans.get(no)?.fold ?? null
   entry = (no: number, version: number) => this.#disk.plans.get(no)?.entries[version - 1] ?? null
 
@@ -66,12 +69,7 @@ export class MemoryJournal implements JournalTable {
 
   since(after: number, limit: number, no: number | null) {
     const { journal } = this.#disk
-    let low = 0
-    for (let high = journal.length; low < high; ) {
-      const middle = (low + high) >> 1
-      if (journal[middle]!.entry.position <= after) low = middle + 1
-      else high = middle
-    }
+    const low = firstAfter(journal, after, ({ entry }) => entry.position)
     const found: (StoredEntry & { readonly plan: PlanId })[] = []
     for (let at = low; at < journal.length && found.length < limit; at++) {
       const { no: of, plan, entry } = journal[at]!
@@ -113,6 +111,7 @@ export class MemoryJournal implements JournalTable {
     disk.add(plan.entries, entry)
     disk.add(disk.journal, { no, plan: plan.id, entry })
     disk.set(disk, 'position', entry.position)
+    disk.set(disk, 'written', disk.written + 1)
     disk.set(plan, 'version', entry.version)
     disk.set(plan, 'lastHash', entry.hash)
     disk.set(plan, 'at', entry.at)

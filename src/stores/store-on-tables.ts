@@ -199,9 +199,10 @@ export class StoreOnTables implements door.Store {
       // Every plan has a first entry.
       if (page.length === 0 && after === 0) throw new door.StoreDamaged(`the journal of plan ${plan} is missing`)
       // Verified even without the caller's hash, because a changed entry is always damage.
-      const previous = options?.previous ?? (after === 0 ? GENESIS : tables.journal.entry(no, after)?.hash)
+      const stored = after === 0 ? GENESIS : tables.journal.entry(no, after)
+      const previous = options?.previous === undefined ? stored : { format: 1, hash: options.previous }
       const head = page.length < limit ? tables.journal.head(no) : null
-      if (previous !== undefined) return chained(plan, page, { after, previous, head }, this.blobs)
+      if (previous !== null) return chained(plan, page, { after, previous, head }, this.blobs)
       if (page.length === 0 && after > (head?.reached ?? 0)) return []
       throw new door.ChainBroken('missing', after, null, `entry ${after} of plan ${plan} is missing`)
     })
@@ -221,7 +222,7 @@ export class StoreOnTables implements door.Store {
 
   position: door.Store['position'] = async () => this.#read(tables => tables.journal.lastPosition())
 
-  pruned: door.Store['pruned'] = async () => this.#read(tables => tables.upkeep.pruned())
+  pruned: door.Store['pruned'] = async after => this.#read(tables => tables.upkeep.pruned(after))
 
   plans: door.Store['plans'] = async asked => {
     const query = keptQuery(asked, ['session', 'goal', 'agent', 'text'])

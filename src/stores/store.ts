@@ -65,7 +65,7 @@ export interface Store {
     plan: PlanId,
     options?: { readonly after?: number; readonly limit?: number; readonly previous?: string },
   ): Promise<readonly Entry[]>
-  /** A page of entries of all plans after `after`, in commit order. Gaps are pruned plans. */
+  /** A page of entries of all plans after `after`, in commit order. Positions only grow; some are left out. */
   since(after: Position, limit: number): Promise<readonly Entry[]>
   /**
    * Entries of all plans (or one) after `after`, in commit order, then live until `signal` fires. Verified: throws `ChainBroken` at the
@@ -81,8 +81,11 @@ export interface Store {
   /** Calls back soon after any commit, by any process; returns how to unsubscribe. Never called inside a commit. */
   onChange(listener: (origin: 'here' | 'elsewhere') => void): () => void
   position(): Promise<Position>
-  /** Changes whenever any process prunes plans: cached reads may be of pruned ones. */
-  pruned(): Promise<number>
+  /**
+   * How many plans were pruned: changes whenever any process prunes, so that cached reads may be of pruned ones. With `after`, only those
+   * that had entries behind that position.
+   */
+  pruned(after?: Position): Promise<number>
 
   plans(query: PlanQuery): Promise<Page<PlanRow>>
   /** The same with more columns, more orders and counts: visits every matching plan. */

@@ -79,6 +79,8 @@ export interface JournalTable {
   planOf(no: number): { readonly id: PlanId; readonly name: PlanName } | null
   head(no: number): Head | null
   lastPosition(): Position
+  /** Of the next entry: larger than all before. */
+  nextPosition(): Position
   entry(no: number, version: number): StoredEntry | null
   /** Entries with `after < version <= upTo`, oldest first. */
   entries(no: number, after: number, upTo: number, limit: number): readonly StoredEntry[]
@@ -256,7 +258,8 @@ export interface Upkeep {
   prunable(before: Millis): readonly number[]
   /** Removes the plan and everything about it, leaving a line in `pruned`. */
   prune(no: number, at: Millis): { readonly entries: number; readonly bytes: number }
-  pruned(): number
+  /** How many plans; with `after`, those that had entries behind that position. */
+  pruned(after?: Position): number
   /** Faults of the rows: damage found by the storage engine, and missing plans or entries. */
   integrity(): readonly string[]
 }

@@ -67,6 +67,7 @@ function database<T>(work: (open: InstanceType<typeof DatabaseSync>) => T): T {
 }
 
 interface Row {
+  readonly format: number
   readonly position: number
   readonly version: number
   readonly at: number
@@ -80,7 +81,7 @@ function rewriteAndRechain(from: string, to: string): void {
   database(open => {
     const plan = open.prepare('SELECT id FROM plans').get() as { id: string }
     const rows = open
-      .prepare('SELECT position, version, at, actor, fence, body FROM entries ORDER BY version')
+      .prepare('SELECT format, position, version, at, actor, fence, body FROM entries ORDER BY version')
       .all() as unknown as readonly Row[]
     let previous = ''
     for (const { body, ...row } of rows) {

@@ -12,7 +12,7 @@ export function openFeed(store: Store): Feed {
   return {
     position: () => store.position(),
     since: (after, limit) => store.since(after, limit),
-    pruned: () => store.pruned(),
+    pruned: after => store.pruned(after),
     onChange: listener => store.onChange(listener),
     entries: (plan, after, limit) => store.read(plan, { after, limit }),
     output: store.logs,

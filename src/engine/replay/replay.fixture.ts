@@ -6,7 +6,14 @@ import type { Event } from '../../domain/event.ts'
 import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { chained } from '../../stores/journal/check.ts'
-import { entryHash, type NewEntry, readEntry, type StoredEntry, sealEntry } from '../../stores/journal/entry.ts'
+import {
+  entryHash,
+  GENESIS,
+  type NewEntry,
+  readEntry,
+  type StoredEntry,
+  sealEntry,
+} from '../../stores/journal/entry.ts'
 import type { Store } from '../../stores/store.ts'
 import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
@@ -31,7 +38,7 @@ export function reader(rows: Rows): Pick<Store, 'read'> {
       const page = rows.filter(row => row.version > after).slice(0, limit)
       if (previous === undefined) return page.map(row => readEntry(plan, row, noBlobs))
       const head = page.length < limit ? { reached } : null
-      return chained(plan, page, { after, previous, head: head as never }, noBlobs)
+      return chained(plan, page, { after, previous: { hash: previous, format: 1 }, head: head as never }, noBlobs)
     },
   }
 }
@@ -42,17 +49,18 @@ export type Said = Omit<NewEntry, 'plan' | 'position' | 'version'>
 export function sealed(plan: PlanId, entries: readonly Said[]): Rows {
   const rows = entries.map(({ now: at, actor, fence, command, events }, index) => {
     const body = JSON.stringify({ v: 1, command, events })
-    return { position: index + 1, version: index + 1, at, actor, fence, body, blob: null, hash: '' as Sha256 }
+    const place = { format: 1, position: index + 1, oldPosition: null, version: index + 1 }
+    return { ...place, at, actor, fence, body, blob: null, hash: '' as Sha256 }
   })
   return rehashed(plan, rows)
 }
 
 /** The chain as the stores write it. */
 export function packed(plan: PlanId, entries: readonly Said[]): Rows {
-  let previous = ''
+  let previous = GENESIS
   return entries.map((entry, at) => {
     const row = sealEntry(previous, { ...entry, plan, position: at + 1, version: at + 1 }, noBlobs)
-    previous = row.hash
+    previous = row
     return row
   })
 }

@@ -333,7 +333,8 @@ describe('the first difference', () => {
 
 /** What a store makes of a body; null when it can make nothing of it. */
 function readsAs(body: string): string | null {
-  const row = { position: 1, version: 1, at: 0, actor: 'a' as Actor, fence: null, body, blob: null, hash: '' as Sha256 }
+  const place = { format: 1, position: 1, oldPosition: null, version: 1, at: 0 }
+  const row = { ...place, actor: 'a' as Actor, fence: null, body, blob: null, hash: '' as Sha256 }
   try {
     const { command, events } = readEntry(ID, row, noBlobs)
     return canonicalJson([command, events] as unknown as Json)

@@ -5,7 +5,7 @@ import type { PlanId } from '../../domain/id.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
 import type { Feed } from '../../engine/engine.ts'
 import { type Caller, isPlanInScope, requireRight, type Scope } from '../../engine/roles.ts'
-import { type Entry, StoreDamaged } from '../../stores/store.ts'
+import { type Entry, type Position, StoreDamaged } from '../../stores/store.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Log } from '../monitoring/log.ts'
 import { LiveFolds } from './entry-states.ts'
@@ -160,7 +160,7 @@ export class Live {
     for (const subscriber of this.#subscribers) subscriber.ring()
   }
 
-  /** Drops pruned entries. A subscriber that is behind then reads from the store and finds the gap. */
+  /** Drops pruned entries. Each subscriber then looks whether it missed some. */
   async #forgetPruned(): Promise<void> {
     const { feed, kept = KEPT } = this.#options
     const pruned = await feed.pruned()
@@ -186,6 +186,8 @@ export class Live {
         await this.#forgetPruned()
         const tail = this.#tail
         const page = await this.#page()
+        // What was pruned before it was read here is missing from the page.
+        await this.#forgetPruned()
         // Output of a task is committed before the task's end, so it is delivered first.
         await this.#readOutput()
         const items: LiveEntry[] = []
@@ -194,8 +196,9 @@ export class Live {
           this.#moved = true
           continue
         }
+        const from = tail.end
         for (const item of items) tail.push(item)
-        if (items.length > 0) this.#tell(items)
+        if (items.length > 0) this.#tell(items, from)
         // More entries exist or were pruned; the next read finds the gap.
         if (items.length > 0 && (await this.#options.feed.position()) > this.#tail.end) this.#moved = true
         await new Promise(resolve => setImmediate(resolve))
@@ -225,8 +228,8 @@ export class Live {
     return []
   }
 
-  #tell(items: readonly LiveEntry[]): void {
-    for (const subscriber of this.#subscribers) subscriber.offer(items)
+  #tell(items: readonly LiveEntry[], from: Position): void {
+    for (const subscriber of this.#subscribers) subscriber.offer(items, from)
     for (const { entry, facts } of items) {
       if (!this.#wantsTicks(entry.plan, facts)) continue
       const { plan, position, version, events } = entry

@@ -1,5 +1,5 @@
 // One subscriber with a cursor of its own. It pulls entries: from the in-memory tail while up to date, from the store when
-// behind. Nothing is queued per subscriber but a few progress messages. A gap in the journal is reported once.
+// behind. Nothing is queued per subscriber but a few progress messages. What was pruned before it was delivered is reported once.
 //
 //   up to date ──(an entry it wants)──► tail ──(falls behind its beginning)──► store ──(caught up)──► tail
 
@@ -40,8 +40,8 @@ export class Subscriber {
   readonly ticks: TickQueue | null
   readonly #around: Around
   #after: Position
-  /** Index of the last event delivered of the next entry. */
-  #delivered: number | null
+  /** An entry behind `after` of which events were delivered, up to this index. */
+  #partly: { readonly position: Position; readonly index: number } | null
   #gap: Gap | null
   #page: LiveEntry[] = []
   /** A different tail object means that plans were pruned, so entries read ahead may be stale. */
@@ -54,12 +54,14 @@ export class Subscriber {
   #rung = false
   #beat = false
 
-  private constructor(around: Around, wish: Wish, at: { after: Position; delivered: number | null; gap: Gap | null }) {
+  private constructor(around: Around, wish: Wish, at: { after: Position; gap: Gap | null }) {
     this.#around = around
     this.wish = wish
     this.#folds = new LiveFolds(around.feed.entries)
     this.#after = at.after
-    this.#delivered = at.delivered
+    const { from } = wish
+    this.#partly =
+      at.gap === null && typeof from === 'object' && from.index !== null ? { ...from, index: from.index } : null
     this.#gap = at.gap
     this.ticks = wish.ticks ? new TickQueue(around.monotonic, () => this.ring()) : null
   }
@@ -67,16 +69,14 @@ export class Subscriber {
   static async open(around: Around, wish: Wish): Promise<Subscriber> {
     const end = await around.feed.position()
     const { from } = wish
-    if (from === 'now') return new Subscriber(around, wish, { after: end, delivered: null, gap: null })
-    if (from === 'unknown' || from.position > end)
-      return new Subscriber(around, wish, { after: end, delivered: null, gap: 'unknown' })
+    if (from === 'now') return new Subscriber(around, wish, { after: end, gap: null })
+    if (from === 'unknown' || from.position > end) return new Subscriber(around, wish, { after: end, gap: 'unknown' })
     const after = from.index === null ? from.position : from.position - 1
-    return new Subscriber(around, wish, { after, delivered: from.index, gap: null })
+    return new Subscriber(around, wish, { after, gap: null })
   }
 
   get cursor(): Cursor {
-    if (this.#delivered === null) return { position: this.#after, index: null }
-    return { position: this.#after + 1, index: this.#delivered }
+    return this.#partly ?? { position: this.#after, index: null }
   }
 
   /** The next frames; null if there are none yet. An empty list: only entries for others passed, and a heartbeat is due. */
@@ -90,9 +90,10 @@ export class Subscriber {
         this.#gap = item
         continue
       }
-      const skipped = item.entry.position === this.#after + 1 && this.#delivered !== null ? this.#delivered + 1 : 0
-      this.#after = item.entry.position
-      this.#delivered = null
+      const { position } = item.entry
+      const skipped = this.#partly?.position === position ? this.#partly.index + 1 : 0
+      this.#after = position
+      this.#partly = null
       passed++
       if (!this.wish.wants(item.entry.plan, item.facts)) continue
       const frames = await item.frames(this.wish.naming)
@@ -101,17 +102,18 @@ export class Subscriber {
     return []
   }
 
-  /** Offers new entries. A waiting subscriber that wants none of them advances its cursor without waking up. */
-  offer(items: readonly LiveEntry[]): void {
+  /** Offers the entries behind `from`. A waiting subscriber that wants none of them advances its cursor without waking up. */
+  offer(items: readonly LiveEntry[], from: Position): void {
     if (this.#wake === null) {
       this.#rung = true
       return
     }
+    if (this.#after < from) return this.ring()
     for (const { entry, facts } of items) {
       if (entry.position <= this.#after) continue
-      if (entry.position !== this.#after + 1 || this.wish.wants(entry.plan, facts)) return this.ring()
+      if (this.wish.wants(entry.plan, facts)) return this.ring()
       this.#after = entry.position
-      this.#delivered = null
+      this.#partly = null
     }
   }
 
@@ -147,14 +149,15 @@ export class Subscriber {
       this.#tail = tail
       this.#page = []
       this.#folds.forget()
+      return (await this.#isPruned()) ? 'pruned' : 'read on'
     }
     if (this.#after >= tail.end) return null
-    if (this.#after + 1 >= tail.begin) {
+    if (this.#after >= tail.start) {
       this.#page = []
       this.#folds.forget()
       this.#limit = 1
       this.#version = null
-      return tail.at(this.#after + 1)
+      return tail.after(this.#after)
     }
     try {
       return this.wish.plan === null ? await this.#behind() : await this.#behindIn(this.wish.plan, tail.end)
@@ -164,11 +167,19 @@ export class Subscriber {
     }
   }
 
-  /** Of all plans. Positions have no gaps, except where a plan was pruned. */
+  /** Of all plans. */
   async #behind(): Promise<LiveEntry | Gap> {
-    if (this.#page.length === 0) await this.#readPage(limit => this.#around.feed.since(this.#after, limit))
-    const item = this.#page.shift()
-    return item?.entry.position === this.#after + 1 ? item : 'pruned'
+    if (this.#page.length === 0) {
+      await this.#readPage(limit => this.#around.feed.since(this.#after, limit))
+      // Asked after the page was read: what is pruned later is in it.
+      if (await this.#isPruned()) return 'pruned'
+    }
+    return this.#page.shift() ?? 'pruned'
+  }
+
+  /** Were entries of any plan pruned that this subscriber has not passed? The journal of one plan is there as a whole, or not at all. */
+  async #isPruned(): Promise<boolean> {
+    return this.wish.plan === null && (await this.#around.feed.pruned(this.#after)) > 0
   }
 
   /** Of one plan. Its journal is complete and is read by version, however much other plans wrote meanwhile. */
@@ -185,10 +196,6 @@ export class Subscriber {
       return 'read on'
     }
     this.#version = item.entry.version
-    if (item.entry.position !== this.#after + 1) {
-      this.#after = item.entry.position - 1
-      this.#delivered = null
-    }
     return item
   }
 
@@ -222,7 +229,7 @@ export class Subscriber {
   async #resync(reason: Gap): Promise<string> {
     const position = await this.#around.feed.position()
     this.#after = position
-    this.#delivered = null
+    this.#partly = null
     this.#gap = null
     this.#page = []
     this.#version = null

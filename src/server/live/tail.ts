@@ -1,12 +1,15 @@
 // The newest entries of all plans in memory, serialised once for all: subscribers that are up to date read here without a query.
 // Bounded in number and size; a subscriber that falls behind reads from the store.
 
+import { firstAfter } from '../../domain/first-after.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
 import type { Entry, Position } from '../../stores/store.ts'
 import type { LiveFolds } from './entry-states.ts'
 import { DOTTED, entryFrames, type Naming } from './sse.ts'
 
 const CHARS_MAX = 4_000_000
+
+const positionOf = ({ entry }: LiveEntry): Position => entry.position
 
 export class LiveEntry {
   readonly entry: Entry
@@ -34,50 +37,55 @@ export class LiveEntry {
 }
 
 export class LiveTail {
-  readonly #items = new Map<Position, LiveEntry>()
+  #items: LiveEntry[] = []
   readonly #kept: number
   #chars = 0
-  #begin: Position
+  #start: Position
   #end: Position
 
   constructor(end: Position, kept: number) {
     this.#kept = kept
     this.#end = end
-    this.#begin = end + 1
+    this.#start = end
   }
 
   get end(): Position {
     return this.#end
   }
 
-  /** The first position available here; past the end if empty. */
-  get begin(): Position {
-    return this.#begin
+  /** Every entry behind this position and up to the end is here. */
+  get start(): Position {
+    return this.#start
   }
 
-  /** Null if the entry is older than the tail, or not in it yet. */
-  at(position: Position): LiveEntry | null {
-    return this.#items.get(position) ?? null
+  /** The first entry behind a position from `start` on; null at the end. */
+  after(position: Position): LiveEntry | null {
+    return this.#items[firstAfter(this.#items, position, positionOf)] ?? null
   }
 
+  /** Entries are pushed in order, without leaving one out. */
   push(item: LiveEntry): void {
     const { position } = item.entry
     if (position <= this.#end) return
-    // Positions are missing because a plan was pruned before its last entries were read; the tail restarts behind them.
-    if (position !== this.#end + 1) this.forget(position - 1)
     this.#end = position
-    this.#items.set(position, item)
+    this.#items.push(item)
     this.#chars += item.chars
-    while (this.#items.size > this.#kept || this.#chars > CHARS_MAX) {
-      this.#chars -= this.#items.get(this.#begin)!.chars
-      this.#items.delete(this.#begin++)
+    if (this.#items.length <= this.#kept && this.#chars <= CHARS_MAX) return
+    // A quarter of them together, because repeated shifting costs more.
+    let [count, chars] = [this.#items.length > this.#kept ? Math.ceil(this.#kept / 4) : 0, this.#chars]
+    for (let at = 0; at < this.#items.length && (at < count || chars > CHARS_MAX); at++) {
+      count = Math.max(count, at + 1)
+      chars -= this.#items[at]!.chars
     }
+    this.#start = this.#items[count - 1]!.entry.position
+    this.#items = this.#items.slice(count)
+    this.#chars = chars
   }
 
   forget(end: Position): void {
-    this.#items.clear()
+    this.#items = []
     this.#chars = 0
     this.#end = end
-    this.#begin = end + 1
+    this.#start = end
   }
 }

@@ -179,11 +179,12 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
   const { state } = kept
   const { events, now, heldUntil } = happened
   const version = state.version + 1
-  const position = tables.journal.lastPosition() + 1
+  const position = tables.journal.nextPosition()
   const { command, actor, fence } = happened
-  const stored = sealEntry(kept.hash, { position, plan, version, now, actor, fence, command, events }, room.blobs)
+  const stored = sealEntry(kept, { position, plan, version, now, actor, fence, command, events }, room.blobs)
   state.version = version
   kept.hash = stored.hash
+  kept.format = stored.format
   kept.tail += events.length
   tables.journal.addEntry(kept.no, stored, doneCount(state))
   tables.projections.apply(kept.no, project(events, now, state))

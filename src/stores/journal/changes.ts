@@ -1,5 +1,6 @@
 // Notifications about commits: listeners, the live tail, and recent entries.
 
+import { firstAfter } from '../../domain/first-after.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { Entry, Position } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
@@ -15,12 +16,16 @@ const CHARS_MAX = 4_000_000
 interface RecentEntry {
   readonly plan: PlanId
   readonly entry: StoredEntry
+  /** The last position of the store before it. */
+  readonly before: Position
 }
+
+const positionOf = ({ entry }: RecentEntry): Position => entry.position
 
 export class Recent {
   #followers = 0
   #pending: RecentEntry[] = []
-  /** Consecutive positions: cleared by a write of another process. */
+  /** One directly behind another: cleared by a write of another process. */
   #entries: RecentEntry[] = []
   #chars = 0
 
@@ -38,8 +43,8 @@ export class Recent {
   }
 
   /** Called inside a transaction; visible after `committed`. */
-  wrote(plan: PlanId, entry: StoredEntry): void {
-    this.#pending.push({ plan, entry })
+  wrote(plan: PlanId, entry: StoredEntry, before: Position): void {
+    this.#pending.push({ plan, entry, before })
   }
 
   committed(): void {
@@ -60,14 +65,14 @@ export class Recent {
   /** The entries of this process directly after a position. Null: not in memory, so read the store. */
   since(after: Position, limit: number): readonly RecentEntry[] | null {
     const [first] = this.#entries
-    if (first === undefined || after + 1 < first.entry.position) return null
-    const from = after + 1 - first.entry.position
+    if (first === undefined || after < first.before) return null
+    const from = firstAfter(this.#entries, after, positionOf)
     return this.#entries.slice(from, from + limit)
   }
 
   #keep(one: RecentEntry): void {
     const last = this.#entries.at(-1)
-    if (last !== undefined && last.entry.position + 1 !== one.entry.position) this.forget()
+    if (last !== undefined && last.entry.position !== one.before) this.forget()
     this.#entries.push(one)
     this.#chars += one.entry.body?.length ?? 0
     // Half of them together, because repeated shifting costs more.

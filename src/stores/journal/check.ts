@@ -10,7 +10,7 @@ import { packFold } from '../../domain/state/fold.ts'
 import { PlanIndexing } from '../search/index-entry.ts'
 import { ChainBroken, type CheckReport, type Entry } from '../store.ts'
 import type { Head, StreamKind, Tables } from '../tables.ts'
-import { type BodyBlobs, entryHash, GENESIS, openEntry, type StoredEntry, UnknownFormat } from './entry.ts'
+import { type BodyBlobs, chainFault, GENESIS, type Link, openEntry, type StoredEntry, UnknownFormat } from './entry.ts'
 import { emptyKept, foldEntry, foldHash, unpackStored } from './plan-states.ts'
 import { type AttemptRecord, attemptAfter, planRecord, project, taskRecord } from './projection.ts'
 import { refold, streamHash } from './streams.ts'
@@ -102,18 +102,18 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
 /** For a plan with an unknown format or rules: it is not damaged, and cannot be checked further. */
 function checkChain(tables: Tables, no: number, plan: PlanId): number {
   let version = 0
-  let hash: string = GENESIS
+  let previous = GENESIS
   for (;;) {
     const page = tables.journal.entries(no, version, Number.MAX_SAFE_INTEGER, PAGE)
     for (const stored of page) {
       if (stored.version !== ++version) throw new Error(`entry ${version} of plan ${plan} is missing`)
-      if (entryHash(hash, plan, stored) !== stored.hash)
-        throw new Error(`entry ${version} of plan ${plan} does not match its hash`)
-      hash = stored.hash
+      const fault = chainFault(previous, plan, stored)
+      if (fault !== null) throw new Error(fault)
+      previous = stored
     }
     if (page.length === 0) break
   }
-  demandEnd(tables.journal.head(no), plan, { version, hash })
+  demandEnd(tables.journal.head(no), plan, { version, hash: previous.hash })
   return version
 }
 
@@ -136,6 +136,7 @@ function checkPlan(
   const kept = emptyKept(no)
   const attempts = new Map<string, AttemptRecord>()
   const indexed = tables.index.marks().position
+  let position = 0
   const indexing = new PlanIndexing({ doc: () => null, docs: () => [], step: () => null })
   for (;;) {
     const page = tables.journal.entries(no, kept.state.version, Number.MAX_SAFE_INTEGER, PAGE)
@@ -143,8 +144,11 @@ function checkPlan(
     for (const stored of page) {
       if (stored.version !== kept.state.version + 1)
         throw new Error(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
-      const entry = openEntry(kept.hash, plan, stored, blobs)
-      foldEntry(kept, entry)
+      const entry = openEntry(kept, plan, stored, blobs)
+      if (stored.position <= position)
+        throw new Error(`entry ${stored.version} of plan ${plan} is not behind the one before it`)
+      position = stored.position
+      foldEntry(kept, { ...entry, format: stored.format })
       if (entry.position <= indexed) indexing.apply(entry.events, entry.now)
       for (const change of project(entry.events, entry.now, kept.state).attempts) {
         const key = `${change.ordinal} ${change.visit} ${change.attempt}`
@@ -303,7 +307,7 @@ export function chained(
   page: readonly StoredEntry[],
   from: {
     readonly after: number
-    readonly previous: string
+    readonly previous: Link
     readonly head: Head | null
   },
   blobs: BodyBlobs,
@@ -314,11 +318,9 @@ export function chained(
     version++
     if (stored.version !== version)
       throw new ChainBroken('missing', version, null, `entry ${version} of plan ${plan} is missing`)
-    if (entryHash(previous, plan, stored) !== stored.hash) {
-      const message = `entry ${version} of plan ${plan} does not match its hash`
-      throw new ChainBroken('tampered', version, stored.position, message)
-    }
-    previous = stored.hash
+    const fault = chainFault(previous, plan, stored)
+    if (fault !== null) throw new ChainBroken('tampered', version, stored.position, fault)
+    previous = stored
     return entryOf({ ...stored, plan }, blobs)
   })
   if (from.head !== null && version < from.head.reached) {

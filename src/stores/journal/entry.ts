@@ -1,5 +1,6 @@
-// The format of an entry and its hash chain. The body is JSON text `{v, command, events}`; the hash covers the previous hash, all columns
-// beside the body, and the body. All stores write exactly this, so a journal can be moved between them.
+// The format of an entry and its hash chain. The body is JSON text `{v, command, events}`; the hash covers the previous hash, the columns
+// beside the body, and the body. All stores write exactly this, so a journal can be moved between them: since format 2 the hash leaves out
+// the position, which each store gives anew. The chain of a plan may go from format 1 to 2, never back.
 
 import { hash } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
@@ -12,7 +13,10 @@ import { type Entry, type Position, StoreDamaged } from '../store.ts'
 
 /** The columns of an entry. Exactly one of `body` and `blob` is set: large bodies are compressed in the content store. */
 export interface StoredEntry {
+  readonly format: number
   readonly position: Position
+  /** Of format 1 and copied from another store: its position there, which its hash covers. */
+  readonly oldPosition: Position | null
   readonly version: number
   readonly at: Millis
   readonly actor: Actor
@@ -28,8 +32,15 @@ export interface BodyBlobs {
   getNow(id: Sha256): Uint8Array | null
 }
 
-export const GENESIS = ''
-const ENTRY_VERSION = 1
+export const ENTRY_FORMAT = 2
+
+/** The entry before another, as far as the chain goes. */
+export interface Link {
+  readonly hash: string
+  readonly format: number
+}
+
+export const GENESIS: Link = { hash: '', format: 1 }
 
 export interface NewEntry {
   readonly position: Position
@@ -43,34 +54,35 @@ export interface NewEntry {
 }
 
 /** A body that is too large for a row is durable in `blobs` on return. */
-export function sealEntry(previous: string, entry: NewEntry, blobs: BodyBlobs): StoredEntry {
+export function sealEntry(previous: Link, entry: NewEntry, blobs: BodyBlobs): StoredEntry {
   const { command, events } = entry
-  const text = JSON.stringify({ v: ENTRY_VERSION, command, events })
+  const text = JSON.stringify({ v: ENTRY_FORMAT, command, events })
   // A string this short cannot exceed the limit in UTF-8.
   const large = text.length > PAYLOAD_MAX_BYTES / 3 && Buffer.byteLength(text) > PAYLOAD_MAX_BYTES
   const blob = large ? blobs.putNow(deflateSync(text, { level: 3 })) : null
   const { position, version, now: at, actor, fence } = entry
-  const row = { position, version, at, actor, fence, body: large ? null : text, blob, hash: GENESIS as Sha256 }
-  row.hash = entryHash(previous, entry.plan, row)
-  return row
+  const body = large ? null : text
+  const row = { format: ENTRY_FORMAT, position, oldPosition: null, version, at, actor, fence, body, blob }
+  return { ...row, hash: entryHash(previous.hash, entry.plan, row) }
 }
 
 /** Verifies that the row continues the chain after `previous`. */
-export function openEntry(previous: string, plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Entry {
+export function openEntry(previous: Link, plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Entry {
   demandChain(previous, plan, stored)
   return readEntry(plan, stored, blobs)
 }
 
 /** Only the events, for folding: commands do not change the state. */
 export function openEvents(
-  previous: string,
+  previous: Link,
   plan: PlanId,
   stored: StoredEntry,
   blobs: BodyBlobs,
-): Pick<Entry, 'version' | 'now' | 'events' | 'hash'> {
+): Pick<Entry, 'version' | 'now' | 'events' | 'hash'> & Link {
   demandChain(previous, plan, stored)
   const { events } = bodyOf(plan, stored, blobs)
-  return { version: stored.version, now: stored.at, events, hash: stored.hash }
+  const { version, at: now, hash, format } = stored
+  return { version, now, events, hash, format }
 }
 
 export function readEntry(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Entry {
@@ -79,15 +91,24 @@ export function readEntry(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): 
   return { position, plan, version, actor, now, fence, command, events, hash }
 }
 
-function demandChain(previous: string, plan: PlanId, stored: StoredEntry): void {
-  if (entryHash(previous, plan, stored) === stored.hash) return
-  throw new StoreDamaged(`entry ${stored.version} of plan ${plan} does not match its hash`)
+function demandChain(previous: Link, plan: PlanId, stored: StoredEntry): void {
+  const fault = chainFault(previous, plan, stored)
+  if (fault !== null) throw new StoreDamaged(fault)
+}
+
+/** Why the row does not continue the chain after `previous`; null when it does. */
+export function chainFault(previous: Link, plan: PlanId, stored: StoredEntry): string | null {
+  if (stored.format < previous.format)
+    return `entry ${stored.version} of plan ${plan} is of format ${stored.format}, after one of format ${previous.format}`
+  const isWhole = entryHash(previous.hash, plan, stored) === stored.hash
+  return isWhole ? null : `entry ${stored.version} of plan ${plan} does not match its hash`
 }
 
 export function entryHash(previous: string, plan: PlanId, row: Omit<StoredEntry, 'hash'>): Sha256 {
-  const { position, version, at, actor, fence, body, blob } = row
+  const { format, position, oldPosition, version, at, actor, fence, body, blob } = row
+  const place = format === 1 ? `${oldPosition ?? position},` : ''
   // Exactly the text of JSON.stringify for the list, built by hand because that is faster.
-  const beside = `[${position},${JSON.stringify(plan)},${version},${at},${JSON.stringify(actor)},${fence}]`
+  const beside = `[${place}${JSON.stringify(plan)},${version},${at},${JSON.stringify(actor)},${fence}]`
   return hash('sha256', `${previous}\n${beside}\n${blob === null ? body : `blob ${blob}`}`) as Sha256
 }
 
@@ -96,7 +117,7 @@ function bodyOf(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Body {
   if (stored.blob !== null && bytes === null)
     throw new StoreDamaged(`blob ${stored.blob} of entry ${stored.version} of plan ${plan} is missing`)
   try {
-    return upcast(JSON.parse(bytes === null ? (stored.body ?? 'null') : inflateSync(bytes).toString()) as Body)
+    return checked(JSON.parse(bytes === null ? (stored.body ?? 'null') : inflateSync(bytes).toString()), stored.format)
   } catch (cause) {
     const entry = `entry ${stored.version} of plan ${plan}`
     if (!(cause instanceof UnknownFormat)) throw new StoreDamaged(`${entry} cannot be read`, { cause })
@@ -110,9 +131,10 @@ interface Body {
   readonly events: readonly Event[]
 }
 
-/** Converts bodies of older releases; there is only one format so far. Unknown formats are refused. */
-function upcast(body: Body): Body {
-  if (body.v !== ENTRY_VERSION) throw new UnknownFormat('format', body.v, ENTRY_VERSION)
+/** The bodies of formats 1 and 2 are the same but for their number. Unknown formats are refused. */
+function checked(body: Body, format: number): Body {
+  if (body.v !== 1 && body.v !== ENTRY_FORMAT) throw new UnknownFormat('format', body.v, ENTRY_FORMAT)
+  if (body.v !== format) throw new Error(`it is stored as format ${format} and says ${body.v}`)
   if (!isTyped(body.command) || !Array.isArray(body.events) || !body.events.every(isTyped))
     throw new Error('it holds no command or no list of events')
   for (const event of body.events)

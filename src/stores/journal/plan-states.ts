@@ -11,7 +11,7 @@ import { newState, packFold, unpackFold } from '../../domain/state/fold.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Entry, type Found, StoreDamaged } from '../store.ts'
 import type { Head, StoredFold, Tables } from '../tables.ts'
-import { type BodyBlobs, GENESIS, openEvents } from './entry.ts'
+import { type BodyBlobs, GENESIS, type Link, openEvents } from './entry.ts'
 
 // Caches the states of the most recent plans, opens others from a stored fold and the entries after it, and catches up with commits of
 // other processes. Everything read is verified against the hash chain first: a plan with an inconsistent journal never runs.
@@ -25,6 +25,8 @@ export interface Kept {
   readonly no: number
   readonly state: PlanState
   hash: string
+  /** Of the last entry. */
+  format: number
   definitionVersion: number
   /** Events since the last stored fold, which a resume must replay. */
   tail: number
@@ -105,17 +107,24 @@ export class States {
   }
 }
 
-export function foldEntry(kept: Kept, entry: Pick<Entry, 'version' | 'now' | 'events' | 'hash'>): void {
+export function foldEntry(kept: Kept, entry: Pick<Entry, 'version' | 'now' | 'events' | 'hash'> & Link): void {
   for (const event of entry.events) {
     evolve(kept.state, event, entry.now)
     if (event.type === 'plan.created' || event.type === 'plan.revised') kept.definitionVersion = entry.version
   }
   kept.state.version = entry.version
   kept.hash = entry.hash
+  kept.format = entry.format
   kept.tail += entry.events.length
 }
 
-export const emptyKept = (no: number): Kept => ({ no, state: newState(), hash: GENESIS, definitionVersion: 1, tail: 0 })
+export const emptyKept = (no: number): Kept => ({
+  no,
+  state: newState(),
+  ...GENESIS,
+  definitionVersion: 1,
+  tail: 0,
+})
 
 function catchUp(tables: Tables, plan: PlanId, kept: Kept, upTo: number, blobs: BodyBlobs): void {
   while (kept.state.version < upTo) {
@@ -124,7 +133,7 @@ function catchUp(tables: Tables, plan: PlanId, kept: Kept, upTo: number, blobs: 
     for (const stored of page) {
       if (stored.version !== kept.state.version + 1)
         throw new StoreDamaged(`entry ${kept.state.version + 1} of plan ${plan} is missing`)
-      foldEntry(kept, openEvents(kept.hash, plan, stored, blobs))
+      foldEntry(kept, openEvents(kept, plan, stored, blobs))
     }
   }
 }
@@ -141,13 +150,14 @@ function openFold(tables: Tables, plan: PlanId, no: number, blobs: BodyBlobs): K
   if (packed === null || !knowsRules(packed.rules)) return emptyKept(no)
   const state = unpackFold(packed, () => definitionAt(tables, plan, no, fold.definitionVersion, blobs))
   state.version = fold.version
-  return { no, state, hash: last.hash, definitionVersion: fold.definitionVersion, tail: 0 }
+  const { hash, format } = last
+  return { no, state, hash, format, definitionVersion: fold.definitionVersion, tail: 0 }
 }
 
 function definitionAt(tables: Tables, plan: PlanId, no: number, version: number, blobs: BodyBlobs): PlanDefinition {
   const stored = tables.journal.entry(no, version)
-  const previous = version === 1 ? GENESIS : tables.journal.entry(no, version - 1)?.hash
-  if (stored === null || previous === undefined) throw new StoreDamaged(`the definition of plan ${plan} is missing`)
+  const previous = version === 1 ? GENESIS : tables.journal.entry(no, version - 1)
+  if (stored === null || previous === null) throw new StoreDamaged(`the definition of plan ${plan} is missing`)
   const { events } = openEvents(previous, plan, stored, blobs)
   for (const event of events.toReversed()) if ('definition' in event) return event.definition
   throw new StoreDamaged(`entry ${version} of plan ${plan} holds no definition`)

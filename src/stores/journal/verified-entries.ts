@@ -5,7 +5,7 @@
 import type { PlanId } from '../../domain/id.ts'
 import { ChainBroken, type Entry } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import { type BodyBlobs, entryHash, GENESIS, readEntry, type StoredEntry, UnknownFormat } from './entry.ts'
+import { type BodyBlobs, chainFault, GENESIS, type Link, readEntry, type StoredEntry, UnknownFormat } from './entry.ts'
 
 export type PlanRow = StoredEntry & { readonly plan: PlanId }
 
@@ -18,7 +18,7 @@ export interface VerifiedEntries {
 const PLANS_MAX = 1_000
 
 export class EntryVerifier {
-  readonly #last = new Map<PlanId, { readonly version: number; readonly hash: string }>()
+  readonly #last = new Map<PlanId, Link & { readonly version: number }>()
 
   /** `rows` may be of several plans; those of one plan are in order. */
   verify(tables: Tables, rows: readonly PlanRow[], blobs: BodyBlobs): VerifiedEntries {
@@ -35,21 +35,21 @@ export class EntryVerifier {
   }
 
   #entry(tables: Tables, row: PlanRow, blobs: BodyBlobs): Entry {
-    const { plan, version, position, hash } = row
-    if (entryHash(this.#previous(tables, row), plan, row) !== hash)
-      throw new ChainBroken('tampered', version, position, `entry ${version} of plan ${plan} does not match its hash`)
+    const { plan, version, position, hash, format } = row
+    const fault = chainFault(this.#previous(tables, row), plan, row)
+    if (fault !== null) throw new ChainBroken('tampered', version, position, fault)
     if (this.#last.size >= PLANS_MAX && !this.#last.has(plan)) this.#last.clear()
-    this.#last.set(plan, { version, hash })
+    this.#last.set(plan, { version, hash, format })
     return entryOf(row, blobs)
   }
 
-  #previous(tables: Tables, { plan, version }: PlanRow): string {
+  #previous(tables: Tables, { plan, version }: PlanRow): Link {
     if (version === 1) return GENESIS
     const last = this.#last.get(plan)
-    if (last?.version === version - 1) return last.hash
+    if (last?.version === version - 1) return last
     const no = tables.journal.planNo(plan)
     const before = no === null ? null : tables.journal.entry(no, version - 1)
-    if (before !== null) return before.hash
+    if (before !== null) return before
     throw new ChainBroken('missing', version - 1, null, `entry ${version - 1} of plan ${plan} is missing`)
   }
 }

@@ -9,7 +9,8 @@ import type { Head, JournalTable, StoredFold } from '../tables.ts'
 import type { Connection, ListStatement, Row, Statement, Value } from './driver.ts'
 
 /** Hashes as text, made by SQLite: many small buffers would be slower. */
-export const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, lower(hex(e.blob)), lower(hex(e.hash))'
+export const ENTRY =
+  'e.format, e.position, e.old_position, e.version, e.at, e.actor, e.fence, e.body, lower(hex(e.blob)), lower(hex(e.hash))'
 const HEADS_MAX = 1_000
 
 const LAST_POSITION = `max(coalesce((SELECT max(position) FROM entries), 0),
@@ -41,7 +42,7 @@ export class SqliteJournal implements JournalTable {
     this.#entries = sql.prepareLists(`SELECT ${ENTRY} FROM entries e
       WHERE e.plan_no = ? AND e.version >= ? AND e.version <= ? ORDER BY e.version`)
     this.#position = sql.prepare(`SELECT ${LAST_POSITION} AS position`)
-    this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#insert = sql.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.#reach = sql.prepare('UPDATE heads SET reached = ? WHERE plan_no = ?')
     this.#dataVersion = sql.prepareLists('PRAGMA data_version')
   }
@@ -87,6 +88,10 @@ export class SqliteJournal implements JournalTable {
     return this.#lastPosition ?? (this.#position.get()!.position as number)
   }
 
+  nextPosition(): number {
+    return this.lastPosition() + 1
+  }
+
   entry(no: number, version: number): StoredEntry | null {
     return this.entries(no, version - 1, version, 1)[0] ?? null
   }
@@ -102,7 +107,7 @@ export class SqliteJournal implements JournalTable {
       .prepareLists(`SELECT ${ENTRY}, p.id AS plan FROM entries e JOIN plans p ON p.plan_no = e.plan_no
         WHERE e.position > ? ${one} ORDER BY e.position LIMIT ?`)
       .all(after, ...(no === null ? [] : [no]), limit)
-      .map(row => Object.assign(entryOf(row), { plan: row[8] as PlanId }))
+      .map(row => Object.assign(entryOf(row), { plan: row[10] as PlanId }))
   }
 
   fold(no: number): StoredFold | null {
@@ -139,12 +144,13 @@ export class SqliteJournal implements JournalTable {
     return no
   }
 
-  addEntry(no: number, { position, version, at, actor, fence, body, blob, hash }: StoredEntry, done: number): void {
+  addEntry(no: number, entry: StoredEntry, done: number): void {
     this.#wrote()
+    const { format, position, oldPosition, version, at, actor, fence, body, blob, hash } = entry
     const stored = blob === null ? null : bytes(blob)
     this.#hash.write(hash, 'hex')
     const known = this.#heads.get(no)
-    this.#insert.run(position, no, version, at, actor, fence, done, body, stored, this.#hash)
+    this.#insert.run(position, no, version, at, actor, fence, done, body, stored, this.#hash, format, oldPosition)
     // An owner records the reached version when it releases the plan; other writers at once.
     if (fence === null) this.#reach.run(version, no)
     if (this.#seen === undefined) return
@@ -172,9 +178,12 @@ export class SqliteJournal implements JournalTable {
   }
 }
 
-export function entryOf([position, version, at, actor, fence, body, blob, hash]: readonly Value[]): StoredEntry {
+export function entryOf(row: readonly Value[]): StoredEntry {
+  const [format, position, oldPosition, version, at, actor, fence, body, blob, hash] = row
   return {
+    format: format as number,
     position: position as number,
+    oldPosition: oldPosition as number | null,
     version: version as number,
     at: at as number,
     actor: actor as Actor,
@@ -216,10 +225,11 @@ export class NotingJournal extends SqliteJournal {
   }
 
   override addEntry(...written: Parameters<SqliteJournal['addEntry']>): void {
+    const before = this.lastPosition()
     super.addEntry(...written)
     if (!this.#recent.isFollowed) return
     const [no, entry] = written
-    this.#recent.wrote(this.#nameOf(no), entry)
+    this.#recent.wrote(this.#nameOf(no), entry, before)
   }
 
   #nameOf(no: number): PlanId {

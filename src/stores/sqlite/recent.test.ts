@@ -14,7 +14,7 @@ const positions = (recent: Recent, after: number, limit = 100) =>
   recent.since(after, limit)?.map(one => one.entry.position) ?? null
 
 function wrote(recent: Recent, ...written: readonly number[]): void {
-  for (const position of written) recent.wrote(PLAN, entry(position))
+  for (const position of written) recent.wrote(PLAN, entry(position), position - 1)
   recent.committed()
 }
 
@@ -37,7 +37,7 @@ test('what is not committed is not there, and what was undone never is', () => {
   const recent = new Recent()
   expect(positions(recent, 0)).toBeNull()
   wrote(recent, 1, 2)
-  recent.wrote(PLAN, entry(3))
+  recent.wrote(PLAN, entry(3), 2)
   expect(positions(recent, 0)).toEqual([1, 2])
   recent.rolledBack()
   recent.committed()
@@ -50,6 +50,10 @@ test('where somebody else has written in between, only the store can tell', () =
   wrote(recent, 7, 8, 9)
   expect([4, 5, 6, 7].map(after => positions(recent, after))).toEqual([null, null, [7, 8, 9], [8, 9]])
   expect(positions(recent, 6, 2)).toEqual([7, 8])
+  // A number that was left out is nobody's.
+  recent.wrote(PLAN, entry(14), 9)
+  recent.committed()
+  expect([6, 9, 11, 14].map(after => positions(recent, after))).toEqual([[7, 8, 9, 14], [14], [14], []])
 })
 
 test('few are kept, and few of what is large; none when nobody follows any more', () => {
@@ -58,7 +62,7 @@ test('few are kept, and few of what is large; none when nobody follows any more'
   for (let position = 1; position <= 5_000; position++) wrote(recent, position)
   expect([positions(recent, 3_000), positions(recent, 4_998)]).toEqual([null, [4_999, 5_000]])
   for (let position = 5_001; position <= 5_010; position++) {
-    recent.wrote(PLAN, entry(position, 'x'.repeat(1_000_000)))
+    recent.wrote(PLAN, entry(position, 'x'.repeat(1_000_000)), position - 1)
     recent.committed()
   }
   expect([positions(recent, 5_003), positions(recent, 5_009)]).toEqual([null, [5_010]])

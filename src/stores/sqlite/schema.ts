@@ -296,6 +296,16 @@ export const MIGRATIONS: readonly Migration[] = [
       'CREATE INDEX reservations_ended ON reservations (ended) WHERE ended IS NOT NULL',
     ],
   },
+  {
+    number: 8,
+    name: 'entries of format 2, whose hash leaves out the position',
+    statements: [
+      'ALTER TABLE entries ADD COLUMN format INTEGER NOT NULL DEFAULT 1',
+      'ALTER TABLE entries ADD COLUMN old_position INTEGER',
+      // The last position of the pruned plan itself.
+      'ALTER TABLE pruned ADD COLUMN last INTEGER',
+    ],
+  },
 ]
 
 export const SCHEMA_FIRST = MIGRATIONS[0]!.number

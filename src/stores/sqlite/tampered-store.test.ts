@@ -91,17 +91,15 @@ describe('sqlite: tampering is detected', () => {
     const { open, raw, path, id } = await written()
     // As the program of those rules wrote it: its hashes are right.
     const connection = new Connection(path, { readOnly: false, busyMs: 1_000 })
-    let previous: string = GENESIS
+    let previous = GENESIS.hash
     for (const row of connection.prepare('SELECT * FROM entries ORDER BY version').all()) {
-      const { position, version, at, actor, fence, body, blob } = row as unknown as StoredEntry & {
-        blob: Buffer | null
-      }
+      const { body, blob, ...rest } = row as unknown as StoredEntry & { blob: Buffer | null }
       const older = body?.replaceAll(`"rules":${RULES}`, `"rules":${RULES - 1}`) ?? null
       const hex = blob === null ? null : (Buffer.from(blob).toString('hex') as Sha256)
-      previous = entryHash(previous, id, { position, version, at, actor, fence, body: older, blob: hex })
+      previous = entryHash(previous, id, { ...rest, body: older, blob: hex })
       connection
         .prepare('UPDATE entries SET body = ?, hash = ? WHERE position = ?')
-        .run(older, Buffer.from(previous, 'hex'), position)
+        .run(older, Buffer.from(previous, 'hex'), rest.position)
     }
     connection.close()
     expect(await (await open()).check()).toMatchObject({

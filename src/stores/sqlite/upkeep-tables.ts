@@ -39,7 +39,8 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
         .prepare(`SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM entries WHERE plan_no = ?`)
         .get(no)!
       sql
-        .prepare(`INSERT INTO pruned SELECT p.id, p.name, e.version, e.hash, (SELECT max(position) FROM entries), ?
+        .prepare(`INSERT INTO pruned SELECT p.id, p.name, e.version, e.hash, (SELECT max(position) FROM entries), ?,
+            (SELECT max(position) FROM entries WHERE plan_no = p.plan_no)
           FROM plans p JOIN last_entries e USING (plan_no) WHERE p.plan_no = ?`)
         .run(at, no)
       sql.prepare('DELETE FROM doc_words WHERE rowid IN (SELECT doc_no FROM docs WHERE plan_no = ?)').run(no)
@@ -47,8 +48,11 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
       for (const table of OF_A_PLAN) sql.prepare(`DELETE FROM ${table} WHERE plan_no = ?`).run(no)
       return { entries: count as number, bytes: bytes as number }
     },
-    // Append-only, so the last number is the count.
-    pruned: () => (sql.prepareLists('SELECT max(rowid) FROM pruned').get()?.[0] ?? 0) as number,
+    pruned: after =>
+      after === undefined
+        ? // Append-only, so the last number is the count.
+          ((sql.prepareLists('SELECT max(rowid) FROM pruned').get()?.[0] ?? 0) as number)
+        : (sql.prepareLists('SELECT count(*) FROM pruned WHERE coalesce(last, position) > ?').get(after)![0] as number),
     integrity() {
       const found = sql
         .prepare('PRAGMA integrity_check(20)')

@@ -285,7 +285,8 @@ function judgeQuestions({ episode, journal, ledger, found }: Case): void {
   ]
   for (const { plan, type, asked } of people.decisions) {
     // It says that another plan, which ran at the same time without a scope, may have written them: nobody is made up.
-    if (!isAboutFiles(type) || asked.includes('"plans":[')) continue
+    // And whose the changes beside a claimed task are: it asks, and says nothing of anybody.
+    if (!isAboutFiles(type) || type === 'agent-question' || asked.includes('"plans":[')) continue
     complain(
       `the question '${type}'`,
       known.filter(path => asked.includes(`"${path}"`)),
