@@ -9,6 +9,7 @@ import { WorkerLocal } from '../src/engine/loop/worker.ts'
 import { trusted } from '../src/engine/roles.ts'
 import type { Rooms } from '../src/engine/rooms.ts'
 import type { Heartbeat } from '../src/stores/leases/leases.ts'
+import { leaseFor } from '../src/stores/leases/liveness.ts'
 import { type Asked, CommitUnknown, type Store, type Updated, type UpdateOptions } from '../src/stores/store.ts'
 import { EPOCH } from '../src/testing/clock.ts'
 import type { Ground, Machine } from './machine.ts'
@@ -162,13 +163,18 @@ export class Process {
     else action()
   }
 
-  #open(life: Life, machine: Machine): Rooms {
-    const { scheduler, disk, world, faults, sameHost, leaseMs, wall, mutant } = this.#ground
-    const clock: Clock = {
+  #clock(life: Life): Clock {
+    const { scheduler, wall } = this.#ground
+    return {
       now: () => EPOCH + Math.floor(scheduler.now) + wall.offset,
       monotonic: () => scheduler.now,
       after: (ms, callback) => this.#after(life, ms, 'timer', callback),
     }
+  }
+
+  #open(life: Life, machine: Machine): Rooms {
+    const { disk, world, faults, sameHost, leaseMs, mutant } = this.#ground
+    const clock = this.#clock(life)
     let ids = 0
     const raw = new StoreMemory(disk, {
       clock,
@@ -231,7 +237,7 @@ export class Process {
       let stopped = false
       const beat = () => {
         if (stopped) return
-        const renewed = memoryOwners(disk).renew(id, Math.floor(scheduler.now + leaseMs), scheduler.now)
+        const renewed = memoryOwners(disk).renew(id, leaseFor({ clock: this.#clock(life) }, leaseMs), scheduler.now)
         disk.commit()
         if (renewed) this.#after(life, leaseMs / 3, 'beat', beat)
         else {

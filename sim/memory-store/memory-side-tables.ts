@@ -61,10 +61,10 @@ export function memoryReservations(disk: MemoryDisk): ReservationTable {
 export function memoryOwners(disk: MemoryDisk): OwnerTable {
   return {
     add: owner => disk.put(disk.owners, owner.id, owner),
-    renew(id, expires, now) {
+    renew(id, lease, now) {
       const owner = disk.owners.get(id)
       if (owner === undefined || owner.expires <= now) return false
-      disk.put(disk.owners, id, { ...owner, expires })
+      disk.put(disk.owners, id, { ...owner, ...lease })
       return true
     },
     remove(id) {

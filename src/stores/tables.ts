@@ -125,12 +125,14 @@ export interface OwnerRecord {
   readonly startTime: string
   /** Monotonic milliseconds of the boot. */
   readonly expires: number
+  /** The same by the wall clock, for other machines. */
+  readonly until: Millis
 }
 
 export interface OwnerTable {
   add(owner: OwnerRecord): void
   /** False when the lease is gone or expired: an expired lease is never renewed. */
-  renew(id: string, expires: number, now: number): boolean
+  renew(id: string, lease: Pick<OwnerRecord, 'expires' | 'until'>, now: number): boolean
   remove(id: string): void
   get(id: string): OwnerRecord | null
   holder(no: number): { readonly owner: OwnerRecord; readonly since: Millis } | null

@@ -96,6 +96,17 @@ export function leasesContract(what: string, setup: Setup): void {
       }
     })
 
+    it('an owner on another machine is taken over when its lease has run out by the wall clock, not before', async () => {
+      const { open, id, clock } = await driven()
+      const other = await open({ pid: 200, host: 'there', boot: 'boot-2', isRunning: () => false })
+      expect(await other.leases.claim(id, await other.leases.open(LEASE))).toMatchObject({ ok: false })
+      expect(await other.leases.orphans()).toEqual([])
+      clock.pass(LEASE.leaseMs + 1)
+      expect(await other.leases.orphans()).toEqual([id])
+      const claimed = await other.leases.claim(id, await other.leases.open(LEASE))
+      expect(claimed).toMatchObject({ ok: true, tookOver: { host: 'here', pid: 100 } })
+    })
+
     it('a process of another pid namespace is not taken for dead', async () => {
       const { open, id } = await driven()
       const other = await open({ pids: 'pids-2', isRunning: pid => pid !== 100 })

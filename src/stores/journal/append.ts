@@ -9,6 +9,7 @@ import { CLAIM_LEASE_DEFAULT_MS } from '../../domain/limits.ts'
 import { refuse } from '../../domain/refusal.ts'
 import { claimUntil, refuseAlive } from '../leases/claims.ts'
 import type { Clock, Host } from '../leases/host.ts'
+import { holdsLease, leaseFor } from '../leases/liveness.ts'
 import { followReservations, granted } from '../leases/reservations.ts'
 import { type Asked, LeaseLost, type Once, type Updated, type UpdateOptions, type WorkOut } from '../store.ts'
 import type { Head, Tables } from '../tables.ts'
@@ -91,7 +92,7 @@ export function updatePlan(
   const head = no === null ? null : tables.journal.head(no)
   if (head === null) return { ok: false, refusal: refuse('not-found', `there is no plan ${plan}`) }
   const monotonic = options.lease === undefined ? 0 : room.clock.monotonic()
-  if (options.lease !== undefined) demandLease(head, plan, options.lease, room, monotonic)
+  if (options.lease !== undefined) demandLease(head, plan, options.lease, room)
   if (options.expectedVersion !== undefined && options.expectedVersion !== head.version) {
     const message = `plan ${plan} is at version ${head.version}, not ${options.expectedVersion}`
     return { ok: false, refusal: refuse('conflict', message, 'read the plan again and decide anew') }
@@ -144,26 +145,20 @@ function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: nu
 }
 
 /** Fence and lease, checked where no other writer can change them (law L5). */
-function demandLease(
-  head: Head,
-  plan: PlanId,
-  lease: { owner: string; fence: number },
-  { host }: Appending,
-  now: number,
-): void {
+function demandLease(head: Head, plan: PlanId, lease: { owner: string; fence: number }, room: Appending): void {
   if (head.owner !== lease.owner || head.fence !== lease.fence) {
     throw new LeaseLost(`plan ${plan} is driven by someone else now`)
   }
-  if (head.ownerBoot !== host.boot || (head.ownerExpires ?? 0) <= now) {
+  if (!holdsLease(room, { boot: head.ownerBoot ?? '', expires: head.ownerExpires ?? 0 })) {
     throw new LeaseLost(`the lease on plan ${plan} ran out before it was renewed`)
   }
 }
 
 /** A busy writer leaves the heartbeat thread little time, so commits also renew a lease after a third of its time. */
-function renewOnTheWay(tables: Tables, { leaseMsOf }: Appending, head: Head, now: number): void {
-  const leaseMs = leaseMsOf(head.owner!)
+function renewOnTheWay(tables: Tables, room: Appending, head: Head, now: number): void {
+  const leaseMs = room.leaseMsOf(head.owner!)
   if (leaseMs === undefined || head.ownerExpires! - now > (leaseMs * 2) / 3) return
-  tables.owners.renew(head.owner!, Math.floor(now + leaseMs), now)
+  tables.owners.renew(head.owner!, leaseFor(room, leaseMs), now)
 }
 
 interface Happened {

@@ -7,6 +7,7 @@ import type { PlanId } from '../../domain/id.ts'
 import { type Claimed, type Holder, LeaseLost, type Leases, type Owner, StoreFull } from '../store.ts'
 import type { OwnerRecord, Tables, Transactions } from '../tables.ts'
 import type { Clock, Host } from './host.ts'
+import { holdsLease, isAlive, leaseFor } from './liveness.ts'
 
 /** Renews a lease outside the event loop; calls `lost` when it could not. */
 export type Heartbeat = (
@@ -43,9 +44,9 @@ export class LeasesOnTables implements Leases {
     const leaseMs = options.leaseMs > 0 ? options.leaseMs : LEASE_DEFAULT_MS
     const id = newId()
     await transactions.write(tables => {
-      for (const idle of tables.owners.idle()) if (!this.#isAlive(idle)) tables.owners.remove(idle.id)
+      for (const idle of tables.owners.idle()) if (!isAlive(this.#room, idle)) tables.owners.remove(idle.id)
       const { host: name, boot, pids, pid, startTime } = host
-      tables.owners.add({ id, host: name, boot, pids, pid, startTime, expires: this.#expires(leaseMs) })
+      tables.owners.add({ id, host: name, boot, pids, pid, startTime, ...leaseFor(this.#room, leaseMs) })
     })
     const lost = new AbortController()
     const beat = heartbeat?.({ id, leaseMs }, () => lost.abort())
@@ -64,11 +65,12 @@ export class LeasesOnTables implements Leases {
       const head = headOf(tables, plan)
       if (head === null) throw new Error(`there is no plan ${plan} to claim`)
       const claimant = tables.owners.get(owner.id)
-      if (claimant === null || !this.#holds(claimant)) throw new LeaseLost(`the lease of owner ${owner.id} ran out`)
+      if (claimant === null || !holdsLease(this.#room, claimant))
+        throw new LeaseLost(`the lease of owner ${owner.id} ran out`)
       const held = tables.owners.holder(head.no)
       if (held?.owner.id === owner.id)
         return { ok: true, lease: { owner: owner.id, fence: head.fence }, tookOver: null }
-      if (held !== null && this.#isAlive(held.owner)) return { ok: false, holder: this.#holder(held) }
+      if (held !== null && isAlive(this.#room, held.owner)) return { ok: false, holder: this.#holder(held) }
       if (held !== null && options !== undefined && held.owner.id !== options.over)
         return { ok: false, holder: this.#holder(held) }
       const fence = head.fence + 1
@@ -94,14 +96,14 @@ export class LeasesOnTables implements Leases {
 
   async orphans(): Promise<readonly PlanId[]> {
     return this.#room.transactions.read(tables =>
-      tables.owners.held('active').flatMap(({ plan, owner }) => (this.#isAlive(owner) ? [] : [plan])),
+      tables.owners.held('active').flatMap(({ plan, owner }) => (isAlive(this.#room, owner) ? [] : [plan])),
     )
   }
 
   async renew(): Promise<void> {
     for (const [id, { leaseMs, lost }] of this.#owners) {
       const renewed = await this.#room.transactions.write(tables =>
-        tables.owners.renew(id, this.#expires(leaseMs), this.#room.clock.monotonic()),
+        tables.owners.renew(id, leaseFor(this.#room, leaseMs), this.#room.clock.monotonic()),
       )
       if (!renewed) lost.abort()
     }
@@ -116,23 +118,9 @@ export class LeasesOnTables implements Leases {
     await Promise.all(Array.from(this.#owners.values(), owner => owner.stop()))
   }
 
-  #expires(leaseMs: number): number {
-    return Math.floor(this.#room.clock.monotonic() + leaseMs)
-  }
-
   #holder(held: { readonly owner: OwnerRecord; readonly since: number }): Holder {
     const { id, host, pid } = held.owner
-    return { owner: id, host, pid, alive: this.#isAlive(held.owner), since: held.since }
-  }
-
-  #isAlive(owner: OwnerRecord): boolean {
-    const { host } = this.#room
-    return this.#holds(owner) && (owner.pids !== host.pids || host.isRunning(owner.pid, owner.startTime))
-  }
-
-  /** After a restart of the machine the owner is dead. */
-  #holds(owner: OwnerRecord): boolean {
-    return owner.boot === this.#room.host.boot && owner.expires > this.#room.clock.monotonic()
+    return { owner: id, host, pid, alive: isAlive(this.#room, held.owner), since: held.since }
   }
 }
 

@@ -14,14 +14,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 const { DatabaseSync } = createRequire(workerData.driver)(workerData.driver)
 const database = new DatabaseSync(workerData.path, { timeout: 0, defensive: true })
 database.exec('PRAGMA synchronous = NORMAL')
-const renew = database.prepare('UPDATE owners SET expires = ? WHERE id = ? AND expires > ?')
+const renew = database.prepare('UPDATE owners SET expires = ?, until = ? WHERE id = ? AND expires > ?')
 const monotonic = () => Number(process.hrtime.bigint() / 1000000n)
 let timer
 function beat() {
   let renewed
   try {
     const now = monotonic()
-    renewed = renew.run(now + workerData.leaseMs, workerData.id, now).changes > 0
+    renewed = renew.run(now + workerData.leaseMs, Date.now() + workerData.leaseMs, workerData.id, now).changes > 0
   } catch (error) {
     // The store is locked or the disk is full: the lease may still hold. A busy writer leaves only short gaps between its
     // commits, so they must be looked for often.

@@ -2,11 +2,12 @@
 // the new one. A file of a newer release, of another program, or from before the first release is not touched.
 
 import type { Millis } from '../../domain/id.ts'
-import type { Host } from '../leases/host.ts'
+import { type Here, isAlive } from '../leases/liveness.ts'
 import { StoreRefused } from '../store.ts'
 import type { Connection } from './driver.ts'
 import { MIGRATIONS, type Migration, SCHEMA_FIRST, SCHEMA_VERSION } from './schema.ts'
 import { APPLICATION_ID } from './settings.ts'
+import { ownerOf } from './side-tables.ts'
 
 export interface Migrating {
   readonly now: () => Millis
@@ -46,12 +47,14 @@ function signsOf(connection: Connection): { application: unknown; empty: boolean
 }
 
 /** The tables of a running program must not change. */
-export function refuseWhileDriven(connection: Connection, host: Host, monotonic: number, known = SCHEMA_VERSION): void {
+export function refuseWhileDriven(connection: Connection, here: Here, known = SCHEMA_VERSION): void {
   const version = connection.pragma('user_version') as number
   if (version === 0 || version >= known) return
-  for (const { boot, pids, pid, start_time, expires } of connection.prepare('SELECT * FROM owners').all()) {
-    if (boot !== host.boot || (expires as number) <= monotonic) continue
-    if (pids === host.pids && !host.isRunning(pid as number, start_time as string)) continue
+  for (const row of connection.prepare('SELECT * FROM owners').all()) {
+    // Schema 7 has no time by the wall clock.
+    const owner = ownerOf({ until: 0, ...row })!
+    if (!isAlive(here, owner)) continue
+    const { pid } = owner
     throw new StoreRefused(
       `the store has schema ${version} and is in use by an older planfold (pid ${pid}); this one would change its tables`,
       'wait until it has ended, or stop it, and try again',

@@ -90,11 +90,11 @@ describe('sqlite: migrating', () => {
         VALUES ('old', 'h', '${own.boot}', '${own.pids}', ${own.pid}, '${start}', ${Number.MAX_SAFE_INTEGER})`
     const connection = openAt(path)
     connection.exec(owner(own.startTime))
-    expect(() => refuseWhileDriven(connection, own, 0, LATER.number)).toThrow(
+    expect(() => refuseWhileDriven(connection, { host: own, clock: new FakeClock() }, LATER.number)).toThrow(
       `in use by an older planfold (pid ${own.pid})`,
     )
     connection.exec(owner('another'))
-    refuseWhileDriven(connection, own, 0, LATER.number)
+    refuseWhileDriven(connection, { host: own, clock: new FakeClock() }, LATER.number)
     connection.close()
   })
 

@@ -304,6 +304,8 @@ export const MIGRATIONS: readonly Migration[] = [
       'ALTER TABLE entries ADD COLUMN old_position INTEGER',
       // The last position of the pruned plan itself.
       'ALTER TABLE pruned ADD COLUMN last INTEGER',
+      // When the lease runs out by the wall clock, for other machines.
+      'ALTER TABLE owners ADD COLUMN until INTEGER NOT NULL DEFAULT 0',
     ],
   },
 ]

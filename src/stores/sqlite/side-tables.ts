@@ -128,22 +128,27 @@ const entryOf = (row: Row): StreamEntry => ({
   hash: hex(row.hash),
 })
 
-const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires'
+const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires, o.until'
 
 /** When a plan is released, its row records the version its journal has reached. */
 const REACHED = `reached = coalesce((SELECT max(version) FROM entries WHERE plan_no = heads.plan_no), 0)`
 
 export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
   return {
-    add({ id, host, boot, pids, pid, startTime, expires }) {
+    add({ id, host, boot, pids, pid, startTime, expires, until }) {
       wrote()
       sql
-        .prepare('INSERT INTO owners (id, host, boot, pids, pid, start_time, expires) VALUES (?, ?, ?, ?, ?, ?, ?)')
-        .run(id, host, boot, pids, pid, startTime, expires)
+        .prepare(
+          'INSERT INTO owners (id, host, boot, pids, pid, start_time, expires, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+        )
+        .run(id, host, boot, pids, pid, startTime, expires, until)
     },
-    renew(id, expires, now) {
+    renew(id, { expires, until }, now) {
       wrote()
-      return sql.prepare('UPDATE owners SET expires = ? WHERE id = ? AND expires > ?').run(expires, id, now).changes > 0
+      const renewed = sql
+        .prepare('UPDATE owners SET expires = ?, until = ? WHERE id = ? AND expires > ?')
+        .run(expires, until, id, now)
+      return renewed.changes > 0
     },
     remove(id) {
       wrote()
@@ -189,7 +194,7 @@ export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
   }
 }
 
-function ownerOf(row: Row | undefined): OwnerRecord | null {
+export function ownerOf(row: Row | undefined): OwnerRecord | null {
   if (row === undefined) return null
   return {
     id: row.id as string,
@@ -199,6 +204,7 @@ function ownerOf(row: Row | undefined): OwnerRecord | null {
     pid: row.pid as number,
     startTime: row.start_time as string,
     expires: row.expires as number,
+    until: row.until as Millis,
   }
 }
 

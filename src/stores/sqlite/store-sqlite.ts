@@ -114,7 +114,7 @@ export class StoreSqlite extends StoreOnTables {
         // First: a file that is not ours, or from before the first release, is not touched.
         refuseForeignFile(writer)
         applySettings(writer)
-        refuseWhileDriven(writer, options.host, clock.monotonic())
+        refuseWhileDriven(writer, { host: options.host, clock })
         migrate(writer, { now, failpoint })
         return new StoreSqlite(options, path, blobs, writer, openReader(path))
       } catch (error) {
