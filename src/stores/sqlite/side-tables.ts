@@ -1,6 +1,6 @@
 // Tables beside the plans, in SQLite: owners, claims, output, sessions and goals, idempotency keys, reservations.
 
-import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
+import type { Actor, Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
 import type { LogChunk, StoredLog } from '../store.ts'
 import type {
