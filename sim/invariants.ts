@@ -32,16 +32,7 @@ import { foldHash } from '../src/stores/journal/plan-states.ts'
 import type { Entry, Updated, UpdateOptions } from '../src/stores/store.ts'
 import type { SimDisk } from './machine.ts'
 import { BlobsMemory } from './memory-store/blobs-memory.ts'
-import { memoryIndex, memoryOnce } from './memory-store/memory-index.ts'
-import {
-  memoryClaims,
-  memoryLogs,
-  memoryOwners,
-  memoryReservations,
-  memoryStreams,
-  memoryUpkeep,
-} from './memory-store/memory-side-tables.ts'
-import { MemoryJournal, MemoryProjections } from './memory-store/memory-tables.ts'
+import { tablesOf } from './memory-store/store-memory.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Books } from './spending.ts'
 import { Travel } from './travel.ts'
@@ -748,7 +739,7 @@ export class Invariants implements Watcher {
 
   /** Folds the journal again and compares chain, query rows and states (I1, I3). */
   checkAll(): void {
-    const steps = checkAll(this.#tables(), this.#blobs, true)
+    const steps = checkAll(tablesOf(this.#disk), this.#blobs, true)
     for (;;) {
       const step = steps.next()
       if (step.done !== true) continue
@@ -792,23 +783,6 @@ export class Invariants implements Watcher {
       const [kept, again] = [answers(state, now), answers(opened, now)]
       if (kept !== again)
         return this.fail('I3', `${what} answers otherwise than its stored fold: ${firstDifference(kept, again)}`)
-    }
-  }
-
-  #tables() {
-    const disk = this.#disk
-    return {
-      writes: 0,
-      journal: new MemoryJournal(disk),
-      projections: new MemoryProjections(disk),
-      owners: memoryOwners(disk),
-      claims: memoryClaims(disk),
-      reservations: memoryReservations(disk),
-      logs: memoryLogs(disk),
-      streams: memoryStreams(disk),
-      once: memoryOnce(disk),
-      index: memoryIndex(disk),
-      upkeep: memoryUpkeep(disk),
     }
   }
 }

@@ -4,7 +4,7 @@
 import type { Millis, PlanId, Sha256 } from '../../src/domain/id.ts'
 import type { StoredEntry } from '../../src/stores/journal/entry.ts'
 import type { AttemptRecord, PlanRecord, TaskRecord } from '../../src/stores/journal/projection.ts'
-import type { Position, StoredLog } from '../../src/stores/store.ts'
+import type { Halt, Position, StoredLog } from '../../src/stores/store.ts'
 import type {
   ClaimRecord,
   OnceRecord,
@@ -55,6 +55,7 @@ export class MemoryDisk {
   readonly blobs: MemoryBlobs = new Map()
   readonly pins: MemoryPins = new Map()
   readonly once = new Map<string, OnceRecord>()
+  halt: Halt | null = null
   readonly index = new MemoryIndex()
   position = 0
   /** Entries. */

@@ -70,7 +70,7 @@ export class StoreMemory extends StoreOnTables {
   }
 }
 
-function tablesOf(disk: MemoryDisk): Tables {
+export function tablesOf(disk: MemoryDisk): Tables {
   return {
     get writes() {
       return disk.changes
@@ -80,6 +80,11 @@ function tablesOf(disk: MemoryDisk): Tables {
     owners: memoryOwners(disk),
     claims: memoryClaims(disk),
     reservations: memoryReservations(disk),
+    halts: {
+      get: () => disk.halt,
+      put: halt => disk.set(disk, 'halt', halt),
+      remove: () => disk.set(disk, 'halt', null),
+    },
     logs: memoryLogs(disk),
     streams: memoryStreams(disk),
     once: memoryOnce(disk),

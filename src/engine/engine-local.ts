@@ -3,13 +3,13 @@
 
 import type { Actor } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
-import type { Entry } from '../stores/store.ts'
+import type { Entry, Halt } from '../stores/store.ts'
 import { answer, QUERIES } from './answer-query.ts'
 import { withClaim } from './attempts/claims.ts'
 import type { AnyQuery, Engine, EngineInProcess, KillSwitch, SubmitOptions } from './engine.ts'
 import { lazy } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
-import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
+import { haltRefusal, killSwitch } from './loop/kill-switch.ts'
 import { ORDERS, raiseDue, rowOf } from './order-table.ts'
 import type { Order, OrderType, Submitted } from './orders.ts'
 import { offerAnswers } from './permissions/inbox-answers.ts'
@@ -109,16 +109,18 @@ export class EngineLocal implements EngineInProcess {
     }
     const found = plan === null ? null : await rooms.store.find(plan)
     if (found === null) return plan === null || plan === '' ? unnamed(order.type) : noPlan(plan)
-    const writing = writingOf(found.plan, order, this.caller, options)
+    const { run, begins, seals } = rowOf(order.type)
+    const whenHalted = begins?.(order) === true ? (halt: Halt) => haltRefusal(this.caller, order.type, halt) : undefined
+    const writing = { ...writingOf(found.plan, order, this.caller, options), whenHalted }
     // A repeated request must not capture files or run checks again.
     const before = writing.once === undefined ? null : await rooms.store.answered(actor, writing.once)
     if (before !== null)
       return order.type === 'claim' ? await withClaim(rooms, order, submitted(before)) : submitted(before)
     noteOrder(rooms.store, found.plan)
-    const { run, begins, seals } = rowOf(order.type)
     const write = async (again: Writing): Promise<Submitted> => {
-      const halted = begins?.(order) === true ? refuseHalted(rooms, this.caller, order.type) : null
-      if (halted !== null) return { ok: false, refusal: halted }
+      // Asked here before files are captured, and again inside the transaction.
+      const halt = whenHalted === undefined ? null : await rooms.store.halts.get()
+      if (halt !== null) return { ok: false, refusal: whenHalted!(halt) }
       return await run({ rooms, caller: this.caller, ...found, writing: again }, order)
     }
     const done = seals === true ? await sealed(rooms, found.plan, writing, write) : await write(writing)

@@ -38,6 +38,7 @@ import type {
   CheckReport,
   Entry,
   Found,
+  Halt,
   Holder,
   MetricRow,
   MovedFiles,
@@ -59,6 +60,8 @@ import type {
 } from '../stores/store.ts'
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut, Preview, TreeEntry } from '../workspace/workspace.ts'
+
+export type { Halt } from '../stores/store.ts'
 
 export interface KeptFile {
   readonly path: string
@@ -111,12 +114,6 @@ export interface PullRequest extends PrText {
   readonly commits: readonly CommitLine[]
   readonly files: readonly FileStat[]
   readonly lacks: string | null
-}
-
-export interface Halt {
-  readonly by: string
-  readonly at: Millis
-  readonly reason: string | null
 }
 
 export interface Halted extends Halt {

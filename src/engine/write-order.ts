@@ -9,7 +9,7 @@ import type { Writer } from '../domain/plan.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 import type { PlanState } from '../domain/state/state.ts'
 import { canonicalJson } from '../format/plan/hash.ts'
-import type { Once, Updated } from '../stores/store.ts'
+import type { Once, Updated, UpdateOptions } from '../stores/store.ts'
 import type { SubmitOptions } from './engine.ts'
 import type { Order, Submitted, WrittenBy } from './orders.ts'
 import type { Caller } from './roles.ts'
@@ -23,6 +23,7 @@ export interface Writing {
   readonly objection?: Objection
   readonly expectedVersion?: number
   readonly once?: Once
+  readonly whenHalted?: UpdateOptions['whenHalted']
   readonly isPerson?: boolean
 }
 

@@ -63,6 +63,24 @@ function logsOn(transactions: Transactions): Logs {
   }
 }
 
+function haltsOn(transactions: Transactions): door.Halts {
+  return {
+    get: async () => transactions.read(({ halts }) => halts.get()),
+    put: halt =>
+      transactions.write(({ halts }) => {
+        const before = halts.get()
+        if (before === null) halts.put(halt)
+        return before ?? halt
+      }),
+    lift: () =>
+      transactions.write(({ halts }) => {
+        const halt = halts.get()
+        if (halt !== null) halts.remove()
+        return halt
+      }),
+  }
+}
+
 // Implements the Store door over any tables. SQLite and the simulator's store in memory only provide tables, transactions, blobs and a way
 // to notice other processes.
 
@@ -96,6 +114,7 @@ export class StoreOnTables implements door.Store {
   readonly leases: LeasesOnTables
   readonly claims: door.Claims
   readonly reservations: door.Reservations
+  readonly halts: door.Halts
   readonly logs: door.Logs
   readonly blobs: ContentStore
   readonly sessions: door.Store['sessions']
@@ -122,6 +141,7 @@ export class StoreOnTables implements door.Store {
     this.#glances = new Glances(transactions.moment?.bind(transactions), parts.states)
     this.claims = claimsOn(parts)
     this.reservations = reservationsOn(parts)
+    this.halts = haltsOn(transactions)
     this.logs = logsOn(transactions)
     this.blobs = parts.blobs
     this.sessions = streamsOn('session', foldSession, parts)

@@ -99,6 +99,7 @@ export interface Store {
   readonly leases: Leases
   readonly claims: Claims
   readonly reservations: Reservations
+  readonly halts: Halts
   readonly logs: Logs
   readonly blobs: SnapshotBlobs
   readonly sessions: Streams<SessionEvent, SessionRow, Pick<Partial<SessionRow>, 'status'>>
@@ -141,6 +142,8 @@ export interface UpdateOptions {
   readonly expectedVersion?: number
   readonly once?: Once
   readonly lease?: Lease
+  /** Given when the command starts work: refused with this while everything is halted. */
+  readonly whenHalted?: (halt: Halt) => Refusal
   /** The entry has at least this time, whatever the wall clock says. */
   readonly notBefore?: Millis
 }
@@ -318,6 +321,22 @@ export interface ScopeHolder {
   /** From `holders`, only its patterns that overlap. */
   readonly paths: readonly string[]
   readonly since: Millis
+}
+
+// The kill switch: one note for all processes of this store
+
+export interface Halts {
+  get(): Promise<Halt | null>
+  /** A halt that is in force stays as it is. Returns the one in force. */
+  put(halt: Halt): Promise<Halt>
+  /** Returns what it lifted. */
+  lift(): Promise<Halt | null>
+}
+
+export interface Halt {
+  readonly by: string
+  readonly at: Millis
+  readonly reason: string | null
 }
 
 // Task output: durable chunks beside the journal, never state

@@ -11,6 +11,7 @@ import type { IndexTable } from './search/search-tables.ts'
 import type {
   AttemptQuery,
   AttemptRow,
+  Halt,
   LogChunk,
   MetricRow,
   OverviewPage,
@@ -32,6 +33,7 @@ export interface Tables {
   readonly owners: OwnerTable
   readonly claims: ClaimTable
   readonly reservations: ReservationTable
+  readonly halts: HaltTable
   readonly logs: LogTable
   readonly streams: StreamTable
   readonly once: OnceTable
@@ -180,6 +182,14 @@ export interface ReservationTable {
   active(root: string): readonly ReservationRow[]
   endedSince(position: Position): readonly ReservationRow[]
   forget(before: Position): void
+}
+
+// The kill switch
+
+export interface HaltTable {
+  get(): Halt | null
+  put(halt: Halt): void
+  remove(): void
 }
 
 // Task output

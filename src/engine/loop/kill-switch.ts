@@ -1,39 +1,25 @@
-// The kill switch. `halt` first writes a durable note; from then on nothing is started, resumed or claimed in this store. Then it pauses
-// every plan by force: running attempts are killed, and those that are unsafe to repeat are parked for a person's decision. `lift` removes
-// the note; plans stay paused until they are resumed.
+// The kill switch. `halt` first writes a note into the store; from then on nothing is started, resumed or claimed by any process of this
+// store. Then it pauses every plan by force: running attempts are killed, and those that are unsafe to repeat are parked for a person's
+// decision. `lift` removes the note; plans stay paused until they are resumed.
 
 import { advise, next } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { haltedBy } from '../../domain/phrases.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanStatus } from '../../domain/status.ts'
-import type { Store } from '../../stores/store.ts'
+import type { Halt, Store } from '../../stores/store.ts'
 import type { KillSwitch } from '../engine.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Order } from '../orders.ts'
-import type { Halt, Halted } from '../queries.ts'
+import type { Halted } from '../queries.ts'
 import { type Caller, NotAllowed, requireAllPlans, requireRight } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 
-const PIN = 'halt'
 const PAGE = 200
 const OPEN: readonly PlanStatus[] = ['active', 'blocked']
 
-export function haltOf({ store }: Pick<Rooms, 'store'>): Halt | null {
-  const note = store.blobs.pinned(PIN)
-  if (note === null) return null
-  try {
-    return JSON.parse(note) as Halt
-  } catch {
-    // An unreadable note still halts.
-    return { by: 'somebody', at: 0, reason: 'the note that says why cannot be read' }
-  }
-}
-
 /** Refuses orders that start work. Claims, and callers who may not administer, are not told how to lift the halt: a person decides that. */
-export function refuseHalted(rooms: Rooms, { rights }: Caller, order: Order['type']): Refusal | null {
-  const halt = haltOf(rooms)
-  if (halt === null) return null
+export function haltRefusal({ rights }: Pick<Caller, 'rights'>, order: Order['type'], halt: Halt): Refusal {
   const hint =
     order === 'claim'
       ? 'stop working; you can claim again when a person has lifted the halt'
@@ -53,11 +39,11 @@ export const killSwitch = (rooms: Rooms, caller: Caller): KillSwitch => ({
     requireHalting(caller)
     const refusal = (await lazy.machineAnswer()).refuseProgram(rooms.environment, caller, 'lift the halt')
     if (refusal !== null) throw new NotAllowed({ ...refusal, lacks: 'administer' })
-    return lift(rooms)
+    return await rooms.store.halts.lift()
   },
   halted: async () => {
     requireRight(caller, 'read')
-    return haltOf(rooms)
+    return await rooms.store.halts.get()
   },
 })
 
@@ -68,8 +54,7 @@ function requireHalting(caller: Caller): void {
 
 /** A second halt keeps the first note, and pauses plans that were started in between. */
 async function halt({ store, clock }: Rooms, reason: string | null, by: Actor): Promise<Halted> {
-  const halted = haltOf({ store }) ?? { by, at: clock.now(), reason }
-  store.blobs.pin(PIN, JSON.stringify(halted))
+  const halted = await store.halts.put({ by, at: clock.now(), reason })
   const already = (await plansOf(store, ['paused'])).map(({ name }) => name)
   const paused: string[] = []
   const left: { name: string; why: string }[] = []
@@ -79,12 +64,6 @@ async function halt({ store, clock }: Rooms, reason: string | null, by: Actor): 
     else left.push({ name, why: updated.message })
   }
   return { ...halted, paused, already, left }
-}
-
-function lift({ store }: Rooms): Halt | null {
-  const halt = haltOf({ store })
-  if (halt !== null) store.blobs.unpin(PIN)
-  return halt
 }
 
 export async function pauseHalted(store: Store, plan: PlanId, halt: Halt): Promise<Refusal | null> {

@@ -7,7 +7,6 @@ import type { Actor, PlanId } from '../../domain/id.ts'
 import type { Shortage } from '../../domain/shortage.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Rooms } from '../rooms.ts'
-import { haltOf } from './kill-switch.ts'
 import { unusableFolder } from './shortage.ts'
 
 const ENGINE = 'engine' as Actor
@@ -68,7 +67,7 @@ export class ShortageWatch {
         watched.at = null
         continue
       }
-      if (haltOf({ store }) !== null || !hasPassed(this.#rooms, state.shortage)) continue
+      if ((await store.halts.get()) !== null || !hasPassed(this.#rooms, state.shortage)) continue
       // An owner that is alive still holds results that it could not write.
       if ((await store.leases.holder(plan))?.alive === true) continue
       await store.update(plan, { type: 'resume' }, { actor: ENGINE })

@@ -9,7 +9,7 @@ import type { AttendOptions, Driven, DriveOptions, RescueOptions, Worker } from 
 import { ensurePlace, isGone, roomsOf } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
-import { haltOf, pauseHalted } from './kill-switch.ts'
+import { pauseHalted } from './kill-switch.ts'
 import { type LoopOptions, PlanLoop } from './plan-loop.ts'
 import { rescue } from './rescuer.ts'
 import { missingFolder, ShortageMet } from './shortage.ts'
@@ -87,7 +87,7 @@ export class WorkerLocal implements Worker {
     const { store } = this.#rooms
     const state = await store.state(plan)
     const { isIdle, sendPendingNotices } = await lazy.notifier()
-    if (haltOf(this.#rooms) !== null) return
+    if ((await store.halts.get()) !== null) return
     if (state === null || !isIdle(state) || (await store.leases.holder(plan))?.alive === true) return
     const owner = await this.#open()
     const taken = await this.#take(plan, owner)
@@ -169,7 +169,7 @@ export class WorkerLocal implements Worker {
 
   async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
     const { store } = this.#rooms
-    const halt = haltOf(this.#rooms)
+    const halt = await store.halts.get()
     if (halt !== null && (await pauseHalted(store, plan, halt)) === null) return { status: 'rested', rest: 'paused' }
     const owner = await this.#open()
     const found: LoopOptions = { ...options }

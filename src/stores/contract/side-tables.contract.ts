@@ -1,6 +1,7 @@
 // Tables beside the journal: claims, task output, sessions and goals.
 
 import { describe, expect, it } from 'vitest'
+import { refuse } from '../../domain/refusal.ts'
 import { external, name, numberedPlanId, numberedSha, plan, START, succeeded } from '../../testing/index.ts'
 import { BadCursor, type LogChunk } from '../store.ts'
 import { ana, given, must, ok, one, type Setup, two } from './harness.contract.ts'
@@ -29,6 +30,23 @@ export function besideContract(what: string, setup: Setup): void {
       expect(await store.claims.lapsed()).toEqual([{ plan: id, task: 'a', token }])
       expect(await store.claims.lapsed(numberedPlanId(9))).toEqual([])
       expect((await store.read(id)).length).toBe(3)
+    })
+
+    it('a halt stays until it is lifted, for all processes; the first one counts', async () => {
+      const { store, open } = await one(setup)
+      const id = await given(store, plan('first', external('a')))
+      const other = await open()
+      const halt = { by: 'ana', at: 7, reason: 'fire' }
+      expect(await store.halts.get()).toBeNull()
+      expect(await store.halts.put(halt)).toEqual(halt)
+      expect(await other.halts.put({ by: 'ben', at: 8, reason: null })).toEqual(halt)
+      const refusal = refuse('not-ready', 'halted')
+      const whenHalted = () => refusal
+      expect(await other.update(id, START, { actor: ana, whenHalted })).toEqual({ ok: false, refusal })
+      expect(await other.halts.lift()).toEqual(halt)
+      expect([await store.halts.get(), await store.halts.lift()]).toEqual([null, null])
+      expect(await store.halts.put({ by: 'ben', at: 8, reason: null })).toMatchObject({ reason: null })
+      expect(await other.update(id, START, { actor: ana })).toMatchObject({ ok: true })
     })
 
     it('a claim nobody ever touched lapses too', async () => {

@@ -97,6 +97,8 @@ export function updatePlan(
     const message = `plan ${plan} is at version ${head.version}, not ${options.expectedVersion}`
     return { ok: false, refusal: refuse('conflict', message, 'read the plan again and decide anew') }
   }
+  const halt = options.whenHalted === undefined ? null : tables.halts.get()
+  if (halt !== null) return { ok: false, refusal: options.whenHalted!(halt) }
   const kept = room.states.at(tables, plan, head)
   const wanted = 'workOut' in asked ? asked.workOut(kept.state) : typeof asked === 'function' ? asked() : asked
   if ('code' in wanted) return { ok: false, refusal: wanted }

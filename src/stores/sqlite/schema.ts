@@ -298,7 +298,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     number: 8,
-    name: 'entries of format 2, whose hash leaves out the position',
+    name: 'entries of format 2, leases for other machines, and the kill switch',
     statements: [
       'ALTER TABLE entries ADD COLUMN format INTEGER NOT NULL DEFAULT 1',
       'ALTER TABLE entries ADD COLUMN old_position INTEGER',
@@ -306,6 +306,7 @@ export const MIGRATIONS: readonly Migration[] = [
       'ALTER TABLE pruned ADD COLUMN last INTEGER',
       // When the lease runs out by the wall clock, for other machines.
       'ALTER TABLE owners ADD COLUMN until INTEGER NOT NULL DEFAULT 0',
+      'CREATE TABLE halts (one INTEGER PRIMARY KEY CHECK (one = 1), by TEXT NOT NULL, at INTEGER NOT NULL, reason TEXT) STRICT',
     ],
   },
 ]

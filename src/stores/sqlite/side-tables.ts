@@ -6,6 +6,7 @@ import type { LogChunk, StoredLog } from '../store.ts'
 import type {
   ClaimRecord,
   ClaimTable,
+  HaltTable,
   LogTable,
   OnceRecord,
   OnceTable,
@@ -317,6 +318,25 @@ export function sqliteOnce(sql: Connection, wrote: () => void): OnceTable {
     forget(before) {
       wrote()
       sql.prepare('DELETE FROM once WHERE at < ?').run(before)
+    },
+  }
+}
+
+export function sqliteHalts(sql: Connection, wrote: () => void): HaltTable {
+  return {
+    get() {
+      const row = sql.prepare('SELECT by, at, reason FROM halts').get()
+      return row === undefined
+        ? null
+        : { by: row.by as string, at: row.at as Millis, reason: row.reason as string | null }
+    },
+    put({ by, at, reason }) {
+      wrote()
+      sql.prepare('INSERT INTO halts VALUES (1, ?, ?, ?)').run(by, at, reason)
+    },
+    remove() {
+      wrote()
+      sql.prepare('DELETE FROM halts').run()
     },
   }
 }

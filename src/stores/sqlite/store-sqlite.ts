@@ -3,13 +3,14 @@
 
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Millis } from '../../domain/id.ts'
 import { makeFolder } from '../../safety/files/directory.ts'
 import { BlobsFiles, syncFolderNow } from '../blobs/blobs.ts'
 import { Changes, Recent } from '../journal/changes.ts'
 
 import { States } from '../journal/plan-states.ts'
 import type { Clock, Host } from '../leases/host.ts'
-import { StoreDamaged, StoreRefused } from '../store.ts'
+import { type Halt, StoreDamaged, StoreRefused } from '../store.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import type { Tables } from '../tables.ts'
 import { Commits } from './commits.ts'
@@ -28,7 +29,15 @@ import { threadHeartbeat } from './lease-worker.ts'
 import { migrate, refuseForeignFile, refuseWhileDriven } from './migrate.ts'
 import { SqliteQueries } from './query-tables.ts'
 import { applySettings, refuseNetworkFilesystem } from './settings.ts'
-import { sqliteClaims, sqliteLogs, sqliteOnce, sqliteOwners, sqliteReservations, sqliteStreams } from './side-tables.ts'
+import {
+  sqliteClaims,
+  sqliteHalts,
+  sqliteLogs,
+  sqliteOnce,
+  sqliteOwners,
+  sqliteReservations,
+  sqliteStreams,
+} from './side-tables.ts'
 
 import { sqliteUpkeep } from './upkeep-tables.ts'
 
@@ -116,6 +125,7 @@ export class StoreSqlite extends StoreOnTables {
         applySettings(writer)
         refuseWhileDriven(writer, { host: options.host, clock })
         migrate(writer, { now, failpoint })
+        moveHaltPin(writer, blobs, now())
         return new StoreSqlite(options, path, blobs, writer, openReader(path))
       } catch (error) {
         writer.close()
@@ -123,6 +133,24 @@ export class StoreSqlite extends StoreOnTables {
         await new Promise(resolve => setTimeout(resolve, waitMs))
       }
     }
+  }
+}
+
+/** Until schema 8 the kill switch was a pin. */
+function moveHaltPin(writer: Connection, blobs: BlobsFiles, at: Millis): void {
+  const note = blobs.pinned('halt')
+  if (note === null) return
+  const halts = sqliteHalts(writer, () => {})
+  if (halts.get() === null)
+    halts.put(haltIn(note) ?? { by: 'somebody', at, reason: 'the note that says why cannot be read' })
+  blobs.unpin('halt')
+}
+
+function haltIn(note: string): Halt | null {
+  try {
+    return JSON.parse(note) as Halt
+  } catch {
+    return null
   }
 }
 
@@ -145,6 +173,7 @@ export function tablesOn(connection: Connection, recent?: Recent): Tables & { re
     }),
     claims: sqliteClaims(connection, wrote),
     reservations: sqliteReservations(connection, wrote),
+    halts: sqliteHalts(connection, wrote),
     logs: sqliteLogs(connection, wrote),
     streams: sqliteStreams(connection, wrote),
     once: sqliteOnce(connection, wrote),
