@@ -1,9 +1,9 @@
 // The tables of the memory store that hold plans: journal and projections. Rows are the records themselves.
 
-import { firstAfter } from '../../src/domain/first-after.ts'
 import { type PlanId, type PlanName, type TaskName, taskId } from '../../src/domain/id.ts'
 import { PLAN_STATUSES, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../src/domain/status.ts'
 import { limitOf, openCursor, pageOf, seal, unseal } from '../../src/stores/cursor.ts'
+import { firstAfter } from '../../src/stores/first-after.ts'
 import type { StoredEntry } from '../../src/stores/journal/entry.ts'
 import {
   type AttemptRecord,

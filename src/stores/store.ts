@@ -31,6 +31,7 @@ import type {
   TaskRow,
 } from './rows.ts'
 
+export { firstAfter } from './first-after.ts'
 export type * from './rows.ts'
 
 export interface Store {

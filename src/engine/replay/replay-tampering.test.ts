@@ -1,4 +1,5 @@
-// Somebody with their hands in the file, who cannot make hashes: every change of a journal is found at the entry that was changed.
+// Somebody changes the file and cannot make hashes: every change of a journal is found at the entry that was changed. Positions are not part
+// of a journal: each store gives its own.
 
 import { describe, expect, it } from 'vitest'
 import { Connection, type Value } from '../../stores/sqlite/driver.ts'
@@ -49,10 +50,6 @@ const WAYS: Readonly<Record<string, (sql: Sql, version: number, draw: Draw, body
   },
   'the fence': (sql, version, draw) => {
     sql('UPDATE entries SET fence = coalesce(fence, 0) + ? WHERE version = ?', 1 + draw(3), version)
-    return version
-  },
-  'the position': (sql, version, draw) => {
-    sql('UPDATE entries SET position = ? WHERE version = ?', 1_000 + draw(1_000), version)
     return version
   },
   'the version': (sql, version, draw) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Actor, Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
-import { readEntry } from '../../stores/journal/entry.ts'
+import { ENTRY_FORMAT, readEntry } from '../../stores/journal/entry.ts'
 import { numberedPlanId, plan, START, started, task } from '../../testing/index.ts'
 import { name, setup } from '../rooms.fixture.ts'
 import { firstDifference } from './first-difference.ts'
@@ -156,11 +156,11 @@ describe('what a replay refuses', () => {
 
   it('an entry whose format this program does not know, with a word about versions', async () => {
     const rows = sealed(ID, said).map((row, at) =>
-      at === 2 ? { ...row, body: row.body!.replace('"v":1', '"v":2') } : row,
+      at === 2 ? { ...row, body: row.body!.replace('"v":1', '"v":3') } : row,
     )
     const told = await replay(reader(rehashed(ID, rows)), ID, 'p')
     expect(told).toMatchObject({ ok: false, entries: 2, fault: { type: 'unknown', version: 3, position: 3 } })
-    expect(told.fault?.message).toMatch(/format 2.*this program knows 1; use the planfold that wrote it$/)
+    expect(told.fault?.message).toMatch(/format 3.*this program knows 2; use the planfold that wrote it$/)
   })
 
   it.each([
@@ -333,7 +333,7 @@ describe('the first difference', () => {
 
 /** What a store makes of a body; null when it can make nothing of it. */
 function readsAs(body: string): string | null {
-  const place = { format: 1, position: 1, oldPosition: null, version: 1, at: 0 }
+  const place = { format: ENTRY_FORMAT, position: 1, oldPosition: null, version: 1, at: 0 }
   const row = { ...place, actor: 'a' as Actor, fence: null, body, blob: null, hash: '' as Sha256 }
   try {
     const { command, events } = readEntry(ID, row, noBlobs)

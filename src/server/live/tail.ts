@@ -1,9 +1,8 @@
 // The newest entries of all plans in memory, serialised once for all: subscribers that are up to date read here without a query.
 // Bounded in number and size; a subscriber that falls behind reads from the store.
 
-import { firstAfter } from '../../domain/first-after.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
-import type { Entry, Position } from '../../stores/store.ts'
+import { type Entry, firstAfter, type Position } from '../../stores/store.ts'
 import type { LiveFolds } from './entry-states.ts'
 import { DOTTED, entryFrames, type Naming } from './sse.ts'
 

@@ -1,7 +1,7 @@
 // Notifications about commits: listeners, the live tail, and recent entries.
 
-import { firstAfter } from '../../domain/first-after.ts'
 import type { PlanId } from '../../domain/id.ts'
+import { firstAfter } from '../first-after.ts'
 import type { Entry, Position } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
 import { type BodyBlobs, readEntry, type StoredEntry } from './entry.ts'

@@ -1,3 +1,5 @@
+// Finds the place behind a position in a list that is in order of positions.
+
 /** The index of the first item whose position is larger; the items are in that order. */
 export function firstAfter<T>(items: readonly T[], position: number, positionOf: (item: T) => number): number {
   let low = 0
