@@ -255,7 +255,9 @@ export class StoreOnTables implements door.Store {
     const query = keptQuery(asked, ['session', 'goal', 'agent', 'text'])
     const words = query.text === undefined ? [] : wordsOf(query.text)
     const complete = await this.#catchingUp.run()
-    const page = this.#read(tables => tables.projections.overview(query, complete && words.length > 0 ? words : null))
+    const page = await this.#read(tables =>
+      tables.projections.overview(query, complete && words.length > 0 ? words : null),
+    )
     return { ...page, complete }
   }
 
@@ -280,7 +282,7 @@ export class StoreOnTables implements door.Store {
 
   search: door.Store['search'] = async query => {
     const complete = await this.#catchingUp.run()
-    return { ...this.#read(tables => search(tables, query)), complete }
+    return { ...(await this.#read(tables => search(tables, query))), complete }
   }
 
   steps: door.Store['steps'] = async query => {
@@ -335,7 +337,7 @@ export class StoreOnTables implements door.Store {
     return this.#closed
   }
 
-  #read<T>(work: (tables: Tables) => T): T {
+  #read<T>(work: (tables: Tables) => T): T | Promise<T> {
     return this.#parts.transactions.read(work)
   }
 

@@ -45,7 +45,8 @@ export interface Tables {
 export interface Transactions {
   /** Settles when the commit that contains `work` is durable. */
   write<T>(work: (tables: Tables) => T): Promise<T>
-  read<T>(work: (tables: Tables) => T): T
+  /** SQLite answers at once; PostgreSQL may run `work` again after it has loaded a missing row. */
+  read<T>(work: (tables: Tables) => T): T | Promise<T>
   /** Changes with every commit of another process. Absent where that is unknown. */
   moment?(): number
 }

@@ -182,11 +182,11 @@ export async function* watchEntries(
     wake()
   }
   const verifier = options.verify === false ? null : new EntryVerifier()
-  const next = (): VerifiedEntries => {
+  const next = async (): Promise<VerifiedEntries> => {
     after = Math.max(after, end)
     const ours = isElsewhere ? null : (recent?.since(after, PAGE) ?? null)
     if (ours !== null) return { entries: ours.map(one => readEntry(one.plan, one.entry, room.blobs)), fault: null }
-    return room.transactions.read(tables => {
+    return await room.transactions.read(tables => {
       const page = read(tables, room.blobs, { after, plan, verifier })
       if (page.entries.length === PAGE || page.fault !== null || recent === undefined) return page
       isElsewhere = false
@@ -205,7 +205,7 @@ export async function* watchEntries(
   try {
     while (!signal.aborted) {
       moved = false
-      for (let page = next(); ; page = next()) {
+      for (let page = await next(); ; page = await next()) {
         for (const entry of page.entries) {
           if (signal.aborted) return
           after = entry.position

@@ -54,6 +54,6 @@ export function remember(
 
 export async function forgetKeys(transactions: Transactions, now: Millis): Promise<void> {
   const before = now - ONCE_KEPT_MS
-  if (!transactions.read(tables => tables.once.hasBefore(before))) return
+  if (!(await transactions.read(tables => tables.once.hasBefore(before)))) return
   await transactions.write(tables => tables.once.forget(before))
 }

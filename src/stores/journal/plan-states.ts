@@ -187,6 +187,8 @@ export function unpackStored(fold: StoredFold): JsonObject | null {
 
 const SUMMARIES_MAX = 1_000
 
+type Look<T> = () => T | null | Promise<T | null>
+
 export class Glances {
   readonly #moment: (() => number) | undefined
   readonly #states: States
@@ -200,20 +202,22 @@ export class Glances {
     this.#states = states
   }
 
-  found(reference: string, look: () => Found | null): Found | null {
+  found(reference: string, look: Look<Found>): ReturnType<Look<Found>> {
     const known = this.#isNow() ? this.#found.get(reference) : undefined
     if (known !== undefined) return known
     const found = look()
+    if (found instanceof Promise) return found
     // A revision may remove a task; only pruning removes a plan.
     if (found !== null && found.task === null && this.#at !== null) keep(this.#found, reference, found)
     return found
   }
 
-  state(plan: PlanId, look: () => PlanState | null): PlanState | null {
+  state(plan: PlanId, look: Look<PlanState>): ReturnType<Look<PlanState>> {
     const known = this.#isNow() ? this.#seen.get(plan) : undefined
     // A state changed by a failed transaction was dropped and must not be returned.
     if (known !== undefined && this.#states.holds(plan, known)) return known
     const state = look()
+    if (state instanceof Promise) return state
     if (state !== null && this.#at !== null) keep(this.#seen, plan, state)
     return state
   }

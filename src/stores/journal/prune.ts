@@ -35,38 +35,35 @@ export async function prune(
 ): Promise<Pruned> {
   const { blobsBefore = options.before } = options
   const { transactions, blobs, now } = room
-  const due = transactions.read(tables => tables.upkeep.prunable(options.before))
+  const due = await transactions.read(tables => tables.upkeep.prunable(options.before))
   const notes = [...(blobs.pins?.() ?? [])]
-  const numbers = transactions.read(tables => due.filter(no => !isRestorable({ tables, blobs, notes, now }, no)))
+  const numbers = await transactions.read(tables => due.filter(no => !isRestorable({ tables, blobs, notes, now }, no)))
   const prunable = new Set(numbers)
-  const pruned: PlanId[] = []
   let entries = 0
   let bytes = 0
   if (options.dryRun) {
-    transactions.read(tables => {
-      for (const no of numbers) entries += tables.journal.head(no)?.version ?? 0
-    })
+    entries = await transactions.read(tables =>
+      numbers.reduce((sum, no) => sum + (tables.journal.head(no)?.version ?? 0), 0),
+    )
   } else if (numbers.length > 0) {
-    await transactions.write(tables => {
+    const removed = await transactions.write(tables =>
       // Checked again under the lock: a plan may have changed since.
-      for (const no of tables.upkeep.prunable(options.before)) {
-        if (!prunable.has(no)) continue
-        const plan = tables.journal.planOf(no)
-        if (plan !== null) pruned.push(plan.id)
-        const removed = tables.upkeep.prune(no, now)
-        entries += removed.entries
-        bytes += removed.bytes
-      }
-    })
+      tables.upkeep
+        .prunable(options.before)
+        .filter(no => prunable.has(no))
+        .map(no => ({ plan: tables.journal.planOf(no)?.id, ...tables.upkeep.prune(no, now) })),
+    )
     room.forget?.()
+    entries = removed.reduce((sum, one) => sum + one.entries, 0)
+    bytes = removed.reduce((sum, one) => sum + one.bytes, 0)
     // Their journal is gone, so it will never record them.
-    for (const plan of pruned) for (const [name] of notesOf(notes, plan)) blobs.unpin(name)
+    for (const { plan } of removed) if (plan !== undefined) for (const [name] of notesOf(notes, plan)) blobs.unpin(name)
   }
   if (!options.dryRun) blobs.bringBack?.()
   // Listed before references are collected, so that newer blobs are no candidates.
   const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? blobsBefore) < blobsBefore)
   // Collected after plans are removed: a plan that changed just in time still keeps its blobs.
-  const reachable = transactions.read(tables => reach(tables, blobs, options.dryRun ? prunable : new Set()))
+  const reachable = await transactions.read(tables => reach(tables, blobs, options.dryRun ? prunable : new Set()))
   let count = 0
   for (const id of candidates) {
     if (reachable.has(id)) continue

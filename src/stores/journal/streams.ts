@@ -61,7 +61,7 @@ export function streamsOn<E, R extends Row, F extends StreamWhere = StreamWhere>
     list: async query => {
       const limit = limitOf(query.limit)
       const [before] = openCursor(`${kind}s`, 1, query) ?? [Number.MAX_SAFE_INTEGER]
-      const heads = transactions.read(tables => tables.streams.heads(kind, before!, limit + 1, query.where))
+      const heads = await transactions.read(tables => tables.streams.heads(kind, before!, limit + 1, query.where))
       return pageOf(
         `${kind}s`,
         query,

@@ -32,11 +32,11 @@ export function claimsOn(room: Keeping): Claims {
       }),
 
     lapsed: async only => {
-      const found: { plan: PlanId; task: TaskName; token: string }[] = []
-      const stale: { no: number; ordinal: number }[] = []
-      transactions.read(tables => {
+      const { found, stale } = await transactions.read(tables => {
+        const found: { plan: PlanId; task: TaskName; token: string }[] = []
+        const stale: { no: number; ordinal: number }[] = []
         const no = only === undefined ? null : tables.journal.planNo(only)
-        if (only !== undefined && no === null) return
+        if (only !== undefined && no === null) return { found, stale }
         for (const claim of tables.claims.all(no)) {
           if (!isLapsed(room, claim)) continue
           const task = tables.projections.taskName(claim.no, claim.ordinal)
@@ -45,6 +45,7 @@ export function claimsOn(room: Keeping): Claims {
             found.push({ plan: claim.plan, task, token: claim.token })
           } else stale.push(claim)
         }
+        return { found, stale }
       })
       if (stale.length > 0) {
         await transactions.write(tables => {

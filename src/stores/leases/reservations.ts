@@ -99,7 +99,7 @@ export function rebuildReservations(tables: Tables, no: number, state: PlanState
 }
 
 export async function rebuildAllReservations(transactions: Transactions, states: States): Promise<void> {
-  for (const no of transactions.read(tables => tables.upkeep.plans())) {
+  for (const no of await transactions.read(tables => tables.upkeep.plans())) {
     await transactions.write(tables => {
       const plan = tables.journal.planOf(no)
       const head = plan === null ? null : tables.journal.head(no)

@@ -78,8 +78,8 @@ export class CatchingUp {
 }
 
 async function catchUp({ transactions, blobs }: Room): Promise<boolean> {
-  const target = transactions.read(ends)
-  let marks = transactions.read(tables => tables.index.marks())
+  const target = await transactions.read(ends)
+  let marks = await transactions.read(tables => tables.index.marks())
   try {
     while (marks.position < target.position || marks.log < target.log)
       marks = await transactions.write(tables => batch(tables, blobs))

@@ -18,7 +18,7 @@ export async function sumSteps(transactions: Transactions, query: StepsQuery): P
   const limit = limitOf(query.limit, LIMIT_DEFAULT, LIMIT_MAX)
   const behind = openGroup(query)
   const { plan, agent, capability, kind, since, until, by } = query
-  const no = plan === undefined ? undefined : transactions.read(tables => tables.journal.planNo(plan))
+  const no = plan === undefined ? undefined : await transactions.read(tables => tables.journal.planNo(plan))
   if (no === null) return EMPTY
   const where: StepsWhere = {
     no,
@@ -31,7 +31,7 @@ export async function sumSteps(transactions: Transactions, query: StepsQuery): P
   const groups = new Map<string | null, Sum>()
   for (let last: EndedStep | null = null; ; ) {
     const from: EndedStep | null = last
-    const page: readonly EndedStep[] = transactions.read(tables => tables.index.ended(where, from, PAGE))
+    const page: readonly EndedStep[] = await transactions.read(tables => tables.index.ended(where, from, PAGE))
     for (const step of page) {
       for (const group of groupsOf(step, by, capability)) {
         let sum = groups.get(group)
