@@ -1,9 +1,10 @@
 // The adapter of the SQLite driver: the only file that imports it. Prepared statements are cached by their text.
 
 import { DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite'
+import type { Row, Sql, Value } from '../sql/sql.ts'
 
-export type Value = null | number | string | Uint8Array
-export type Row = { readonly [column: string]: Value }
+export type { Row, Value } from '../sql/sql.ts'
+
 export type Statement = Omit<StatementSyncInstance, 'get' | 'all' | 'run'> & {
   get(...values: readonly Value[]): Row | undefined
   all(...values: readonly Value[]): Row[]
@@ -15,7 +16,7 @@ export interface ListStatement {
   all(...values: readonly Value[]): (readonly Value[])[]
 }
 
-export class Connection {
+export class Connection implements Sql {
   readonly #database: InstanceType<typeof DatabaseSync>
   readonly #prepared = new Map<string, Statement>()
   readonly #lists = new Map<string, ListStatement>()
@@ -45,6 +46,11 @@ export class Connection {
       this.#lists.set(sql, statement)
     }
     return statement
+  }
+
+  matching(words: readonly string[], kind: 'plan' | 'task' | 'log'): string {
+    const all = words.map(word => `"${word}"*`).join(' AND ')
+    return kind === 'log' ? all : `{${kind}} : (${all})`
   }
 
   exec(sql: string): void {

@@ -1,20 +1,13 @@
 // The schema as numbered steps, forward only. A released step is never edited: a change is another step. The first step turns an empty file
 // into a store; lower numbers, from before the first release, are refused. Closed unions of the domain are CHECK constraints here.
 
-import type { TaskStatus } from '../../domain/status.ts'
+import { OFF_COURSE, oneOf } from '../sql/sql.ts'
 
 export interface Migration {
   readonly number: number
   readonly name: string
   readonly statements: readonly string[]
 }
-
-/** A condition: one of these words. With `instr`, because SQLite builds an index for an `IN` list at every check. */
-export const oneOf = (column: string, ...words: readonly string[]): string =>
-  `instr('|${words.join('|')}|', '|' || ${column} || '|') > 0`
-
-/** The statuses of tasks that a step of a healthy plan neither leaves nor enters. */
-export const OFF_COURSE: readonly TaskStatus[] = ['waiting', 'blocked', 'failed', 'skipped', 'abandoned', 'cancelled']
 
 export const MIGRATIONS: readonly Migration[] = [
   {

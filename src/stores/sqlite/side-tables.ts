@@ -2,6 +2,7 @@
 
 import type { Actor, Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
+import { Conditions, type Row } from '../sql/sql.ts'
 import type { LogChunk, StoredLog } from '../store.ts'
 import type {
   ClaimRecord,
@@ -18,9 +19,8 @@ import type {
   StreamHead,
   StreamTable,
 } from '../tables.ts'
-import type { Connection, Row } from './driver.ts'
+import type { Connection } from './driver.ts'
 import { bytes, hex } from './journal-table.ts'
-import { Conditions } from './projection-tables.ts'
 
 // Files reserved across plans: one row for each task with a current or recent reservation.
 

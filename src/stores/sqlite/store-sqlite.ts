@@ -10,6 +10,7 @@ import { Changes, Recent } from '../journal/changes.ts'
 
 import { States } from '../journal/plan-states.ts'
 import type { Clock, Host } from '../leases/host.ts'
+import { sqlLists } from '../sql/lists.ts'
 import { type Halt, StoreDamaged, StoreRefused } from '../store.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import type { Tables } from '../tables.ts'
@@ -27,7 +28,7 @@ import { sqliteIndex } from './index-tables.ts'
 import { NotingJournal, SqliteJournal } from './journal-table.ts'
 import { threadHeartbeat } from './lease-worker.ts'
 import { migrate, refuseForeignFile, refuseWhileDriven } from './migrate.ts'
-import { SqliteQueries } from './query-tables.ts'
+import { SqliteProjections } from './projection-tables.ts'
 import { applySettings, refuseNetworkFilesystem } from './settings.ts'
 import {
   sqliteClaims,
@@ -161,12 +162,13 @@ export function tablesOn(connection: Connection, recent?: Recent): Tables & { re
   }
   const journal =
     recent === undefined ? new SqliteJournal(connection, wrote) : new NotingJournal(connection, wrote, recent)
+  const projections = new SqliteProjections(connection, wrote)
   return {
     get writes() {
       return writes
     },
     journal,
-    projections: new SqliteQueries(connection, wrote),
+    projections: { ...sqlLists(connection), apply: (no, changes) => projections.apply(no, changes) },
     owners: sqliteOwners(connection, () => {
       wrote()
       journal.forget()

@@ -1,28 +1,19 @@
-// Queries of the query tables. Pages are cut by key, never by offset; every value is a parameter; search text is no pattern.
+// Lists of plans. Pages are cut by key, never by offset; every value is a parameter; search text is no pattern.
 
-import type { PlanId, TaskName } from '../../domain/id.ts'
+import type { PlanId } from '../../domain/id.ts'
 import { PLAN_STATUSES, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
 import { limitOf, openCursor, pageOf, seal, unseal } from '../cursor.ts'
-import { attemptRow } from '../journal/projection.ts'
 import { wordsOf } from '../search/words.ts'
 import {
-  type AttemptQuery,
-  type AttemptRow,
   BadCursor,
-  type MetricRow,
   type OverviewPage,
   type OverviewQuery,
   type Page,
   type PlanOverview,
   type PlanQuery,
   type PlanRow,
-  type TaskQuery,
-  type TaskRow,
 } from '../store.ts'
-import type { ProjectionTables } from '../tables.ts'
-import type { Connection, Row, Value } from './driver.ts'
-import { addWithin, matching } from './index-tables.ts'
-import { attemptOf, Conditions, listTasks, planOf, SqliteProjections } from './projection-tables.ts'
+import { addWithin, Conditions, planOf, type Row, type Sql, type Value } from './sql.ts'
 
 // Lists of plans, newest first. There is an index of plan numbers for each session, goal or agent with each status, archived or not; a page
 // merges at most twelve such ranges, starting at the number in the cursor. So every page costs the same. The index is chosen here, because
@@ -42,7 +33,7 @@ const UNSETTLED = `(EXISTS (SELECT 1 FROM earlier_attempts a WHERE a.plan_no = p
 const STORED = ['draft', 'active', 'paused', 'completed', 'failed', 'cancelled'] as const
 const HOLDERS = ['session', 'goal', 'agent'] as const
 
-function listPlans(sql: Connection, query: PlanQuery, words: readonly string[] | null): Page<PlanRow> {
+export function listPlans(sql: Sql, query: PlanQuery, words: readonly string[] | null): Page<PlanRow> {
   const limit = limitOf(query.limit)
   const before = openCursor('plans', 1, query)?.[0]
   const numbers = find(sql, query, words, before, limit + 1)
@@ -63,12 +54,12 @@ function listPlans(sql: Connection, query: PlanQuery, words: readonly string[] |
 const LAST_ENTRY = `LEFT JOIN entries e ON e.plan_no = p.plan_no
   AND e.version = (SELECT max(version) FROM entries WHERE plan_no = p.plan_no)`
 
-const showing = (sql: Connection) =>
+const showing = (sql: Sql) =>
   sql.prepare(`SELECT p.*, ${SHOWN_STATUS} AS status, coalesce(e.at, p.created_at) AS at,
     coalesce(e.done, 0) AS done, coalesce(e.version, 0) AS version FROM plans p ${LAST_ENTRY} WHERE p.plan_no = ?`)
 
 function find(
-  sql: Connection,
+  sql: Sql,
   query: PlanQuery,
   words: readonly string[] | null,
   before: number | undefined,
@@ -97,7 +88,7 @@ function find(
 
 /** Through the search texts of plans, which are numbered in plan order. */
 function byWords(
-  sql: Connection,
+  sql: Sql,
   query: PlanQuery,
   words: readonly string[],
   before: number | undefined,
@@ -106,7 +97,7 @@ function byWords(
   const where = rest({ ...query, text: undefined }, [])
   where.add('p.archived = ?', flagOf(query))
   where.add('p.status = ?', query.status === 'blocked' ? 'active' : query.status)
-  where.add('w.doc_words MATCH ?', `{plan} : (${matching(words)})`)
+  where.add('w.doc_words MATCH ?', sql.matching(words, 'plan'))
   // The plan of the cursor may be gone; then the next newer one marks the place.
   const place = `(SELECT doc_no FROM docs WHERE plan_no >= ? AND task = '' ORDER BY plan_no, task LIMIT 1)`
   where.add(`w.rowid < coalesce(${place}, ${Number.MAX_SAFE_INTEGER})`, before)
@@ -114,7 +105,7 @@ function byWords(
   return all(sql, from, where, 'w.rowid', limit)
 }
 
-function waiting(sql: Connection, query: PlanQuery, before: number | undefined, limit: number): readonly Row[] {
+function waiting(sql: Sql, query: PlanQuery, before: number | undefined, limit: number): readonly Row[] {
   const where = rest({ ...query, status: undefined }, [])
   where.add(`w.status = 'waiting' AND p.status = 'active' AND NOT ${MOVES}`)
   where.add('p.archived = ?', flagOf(query))
@@ -123,9 +114,9 @@ function waiting(sql: Connection, query: PlanQuery, before: number | undefined, 
   return all(sql, from, where, 'w.plan_no', limit, 'GROUP BY w.plan_no')
 }
 
-function all(sql: Connection, from: string, where: Conditions, key: string, limit: number, group = ''): readonly Row[] {
+function all(sql: Sql, from: string, where: Conditions, key: string, limit: number, group = ''): readonly Row[] {
   return sql
-    .prepare(`SELECT p.plan_no FROM ${from} ${where} ${group} ORDER BY ${key} DESC LIMIT ?`)
+    .prepare(`SELECT ${group === '' ? 'p' : 'w'}.plan_no FROM ${from} ${where} ${group} ORDER BY ${key} DESC LIMIT ?`)
     .all(...where.values, limit)
 }
 
@@ -171,8 +162,8 @@ const ORDERS: { readonly [order in NonNullable<OverviewQuery['order']>]: readonl
     cost: [`coalesce(${SPENT('cost')}, -1)`, 'DESC'],
   }
 
-function overviewPlans(
-  sql: Connection,
+export function overviewPlans(
+  sql: Sql,
   query: OverviewQuery,
   words: readonly string[] | null,
 ): Omit<OverviewPage, 'complete'> {
@@ -180,7 +171,7 @@ function overviewPlans(
   const { order = 'newest' } = query
   const [key, way] = ORDERS[order]
   const list = `plans by ${order}`
-  const where = overviewed(query, words)
+  const where = overviewed(sql, query, words)
   const place = unseal(list, query)
   if (place !== null && !(place.length === 2 && place.every(isScalar)))
     throw new BadCursor(`this cursor was not handed out by a list of ${list}; start again without one`)
@@ -189,7 +180,7 @@ function overviewPlans(
   const behind = place === null ? '' : `WHERE ${columns} ${way === 'ASC' ? '>' : '<'} ${marks}`
   const from = `plans p ${order === 'updated' || query.since !== undefined ? LAST_ENTRY : ''} ${where}`
   const found = sql
-    .prepare(`SELECT plan_no, key FROM (SELECT p.plan_no, ${key} AS key FROM ${from}) ${behind}
+    .prepare(`SELECT plan_no, key FROM (SELECT p.plan_no, ${key} AS key FROM ${from}) found ${behind}
       ORDER BY ${order === 'newest' ? '' : `key ${way}, `}plan_no ${way} LIMIT ?`)
     .all(...where.values, ...((place ?? []).slice(order === 'newest' ? 1 : 0) as Value[]), limit + 1)
   const shown = found.slice(0, limit)
@@ -204,17 +195,17 @@ function overviewPlans(
 }
 
 function countedPlans(
-  sql: Connection,
+  sql: Sql,
   query: OverviewQuery,
   words: readonly string[] | null,
 ): Pick<OverviewPage, 'total' | 'statuses'> {
   const { status, among, ...wide } = query
   const joined = query.since === undefined ? '' : LAST_ENTRY
-  const where = overviewed(wide, words)
+  const where = overviewed(sql, wide, words)
   const statuses = Object.fromEntries(PLAN_STATUSES.map(one => [one, 0])) as Record<PlanStatus, number>
   const isBlocked = `p.status = 'active' AND ${WAITS} AND NOT ${MOVES}`
   for (const row of sql
-    .prepare(`SELECT p.status, count(*) AS count, sum(${isBlocked}) AS blocked FROM plans p ${joined} ${where}
+    .prepare(`SELECT p.status, count(*) AS count, count(*) FILTER (WHERE ${isBlocked}) AS blocked FROM plans p ${joined} ${where}
       GROUP BY p.status`)
     .all(...where.values)) {
     const [stored, count, blocked] = [row.status as PlanStatus, row.count as number, row.blocked as number]
@@ -225,14 +216,14 @@ function countedPlans(
     const total = status === undefined ? Object.values(statuses).reduce((sum, one) => sum + one, 0) : statuses[status]
     return { total, statuses }
   }
-  const only = overviewed(query, words)
+  const only = overviewed(sql, query, words)
   const { total } = sql.prepare(`SELECT count(*) AS total FROM plans p ${joined} ${only}`).get(...only.values)!
   return { total: total as number, statuses }
 }
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || Number.isFinite(value)
 
-function overviewed(query: OverviewQuery, words: readonly string[] | null): Conditions {
+function overviewed(sql: Sql, query: OverviewQuery, words: readonly string[] | null): Conditions {
   const where = rest(words === null ? query : { ...query, text: undefined }, [])
   where.add('p.archived = ?', flagOf(query))
   where.add('p.status = ?', query.status === 'blocked' ? 'active' : query.status)
@@ -243,12 +234,12 @@ function overviewed(query: OverviewQuery, words: readonly string[] | null): Cond
   if (words !== null)
     where.add(
       `p.plan_no IN (SELECT d.plan_no FROM doc_words w CROSS JOIN docs d ON d.doc_no = w.rowid WHERE w.doc_words MATCH ?)`,
-      `{plan} : (${matching(words)})`,
+      sql.matching(words, 'plan'),
     )
   return where
 }
 
-function moreOf(sql: Connection): (no: number) => Pick<PlanOverview, 'counts' | 'tokens' | 'cost'> {
+function moreOf(sql: Sql): (no: number) => Pick<PlanOverview, 'counts' | 'tokens' | 'cost'> {
   const counted = sql.prepare('SELECT status, count(*) AS count FROM tasks WHERE plan_no = ? GROUP BY status')
   const spent = sql.prepare(
     `SELECT ${SPENT('tokens')} AS tokens, ${SPENT('cost')} AS cost FROM plans p WHERE p.plan_no = ?`,
@@ -264,65 +255,4 @@ function moreOf(sql: Connection): (no: number) => Pick<PlanOverview, 'counts' | 
 function planRow(row: Row): PlanRow {
   const { goalText, goal, ...record } = planOf(row)
   return { id: row.id as PlanId, version: row.version as number, ...record, goal: goalText, goalId: goal }
-}
-
-export class SqliteQueries extends SqliteProjections implements ProjectionTables {
-  readonly #sql: Connection
-
-  constructor(sql: Connection, wrote: () => void) {
-    super(sql, wrote)
-    this.#sql = sql
-  }
-
-  taskName(no: number, ordinal: number): TaskName | null {
-    const row = this.#sql.prepare('SELECT name FROM tasks WHERE plan_no = ? AND ordinal = ?').get(no, ordinal)
-    return row === undefined ? null : (row.name as TaskName)
-  }
-
-  ordinal(no: number, task: TaskName): number | null {
-    const row = this.#sql.prepare('SELECT ordinal FROM tasks WHERE plan_no = ? AND name = ?').get(no, task)
-    return row === undefined ? null : (row.ordinal as number)
-  }
-
-  plans(query: PlanQuery, words: readonly string[] | null): Page<PlanRow> {
-    return listPlans(this.#sql, query, words)
-  }
-
-  overview(query: OverviewQuery, words: readonly string[] | null): Omit<OverviewPage, 'complete'> {
-    return overviewPlans(this.#sql, query, words)
-  }
-
-  tasks(query: TaskQuery, no: number | null): Page<TaskRow> {
-    return listTasks(this.#sql, query, no)
-  }
-
-  attempts(query: AttemptQuery, no: number): Page<AttemptRow> {
-    const limit = limitOf(query.limit)
-    const where = new Conditions()
-    where.add('a.plan_no = ?', no)
-    const after = openCursor('attempts', 3, query)
-    if (after !== null) where.add('(a.ordinal, a.visit, a.attempt) > (?, ?, ?)', ...after)
-    where.add('t.name = ?', query.task)
-    const rows = this.#sql
-      .prepare(`SELECT a.*, t.name FROM attempts a JOIN tasks t USING (plan_no, ordinal) ${where}
-        ORDER BY a.ordinal, a.visit, a.attempt LIMIT ?`)
-      .all(...where.values, limit + 1)
-    const key = (row: Row) => [row.ordinal, row.visit, row.attempt] as number[]
-    return pageOf('attempts', query, rows, limit, row => attemptRow(attemptOf(row), row.name as TaskName), key)
-  }
-
-  metrics(no: number): readonly MetricRow[] {
-    return this.#sql
-      .prepare('SELECT * FROM metrics WHERE plan_no = ? ORDER BY kind')
-      .all(no)
-      .map(row => ({
-        kind: row.kind as string | null,
-        attempts: row.attempts as number,
-        succeeded: row.succeeded as number,
-        failed: row.failed as number,
-        lost: row.lost as number,
-        retries: row.retries as number,
-        durationMs: row.duration_ms as number,
-      }))
-  }
 }
