@@ -34,6 +34,10 @@ export function holdsWords(text: string, words: readonly string[]): boolean {
   return wanted.length === 0
 }
 
+/** The different words of a text, without case and accents. */
+export const foldedWords = (text: string): ReadonlySet<string> =>
+  new Set(Array.from(text.matchAll(WORD), ([word]) => folded(word)))
+
 export interface Snippet {
   readonly snippet: string
   readonly matches: readonly (readonly [number, number])[]

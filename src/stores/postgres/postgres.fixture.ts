@@ -1,0 +1,106 @@
+// A PostgreSQL server of the tests: PLANFOLD_TEST_DATABASE, or Debian's programs with a cluster of their own. Each setup is a database.
+
+import { spawnSync } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+import type { Host } from '../leases/host.ts'
+import { FakeClock, fakeHost } from '../store.contract.ts'
+import { StorePostgres } from './store-postgres.ts'
+
+export interface Server {
+  readonly version: string
+  readonly url: (database: string) => string
+  stop(): void
+}
+
+/** Null when there is no PostgreSQL here. */
+export async function startServer(): Promise<Server | null> {
+  const given = process.env.PLANFOLD_TEST_DATABASE
+  if (given !== undefined)
+    return await serverAt(
+      database => Object.assign(new URL(given), { pathname: `/${database}` }).href,
+      () => {},
+    )
+  const programs = programsHere()
+  if (programs === null) return null
+  // Not in the folder of the tests, which only their user may enter.
+  const folder = mkdtempSync('/tmp/planfold-postgres-')
+  const run = asDatabaseUser(folder)
+  const data = join(folder, 'data')
+  run(join(programs, 'initdb'), '-D', data, '-U', 'planfold', '-A', 'trust', '-E', 'UTF8', '--no-sync')
+  const settings = `-k ${folder} -c listen_addresses= -c max_connections=200 -c fsync=off`
+  run(join(programs, 'pg_ctl'), '-D', data, '-w', '-l', join(folder, 'log'), '-o', settings, 'start')
+  const url = (database: string) => `postgres://planfold@/${database}?host=${encodeURIComponent(folder)}`
+  return await serverAt(url, () => {
+    run(join(programs, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop')
+    rmSync(folder, { recursive: true, force: true })
+  })
+}
+
+async function serverAt(url: Server['url'], stop: () => void): Promise<Server> {
+  const [row] = await ask(url('postgres'), 'SHOW server_version')
+  return { version: String(row!.server_version), url, stop }
+}
+
+function programsHere(): string | null {
+  const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : []
+  const [newest] = versions.map(Number).sort((a, b) => b - a)
+  return newest === undefined ? null : `/usr/lib/postgresql/${newest}/bin`
+}
+
+/** PostgreSQL refuses to run as root. */
+function asDatabaseUser(folder: string) {
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) {
+    const id = (what: string) => Number(spawnSync('id', [what, 'postgres']).stdout.toString())
+    chownSync(folder, id('-u'), id('-g'))
+  }
+  return (...argv: readonly string[]) => {
+    const [program, ...rest] = isRoot ? ['runuser', '-u', 'postgres', '--', ...argv] : argv
+    const { status, stderr, stdout } = spawnSync(program!, rest, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    if (status !== 0) throw new Error(`${argv.join(' ')}: ${stderr}${stdout ?? ''}`)
+  }
+}
+
+export async function ask(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+let databases = 0
+
+export async function setup(server: Server, options: { readonly foldEvery?: number } = {}) {
+  const name = `test_${process.pid}_${++databases}`
+  await ask(server.url('postgres'), `CREATE DATABASE ${name}`)
+  onTestFinished(async () => {
+    await ask(server.url('postgres'), `DROP DATABASE ${name} WITH (FORCE)`)
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'planfold-store-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const clock = new FakeClock()
+  const stores: StorePostgres[] = []
+  let next = 0
+  const open = async (host: Partial<Host> = {}) => {
+    const store = await StorePostgres.open({
+      url: server.url(name),
+      folder,
+      clock,
+      host: fakeHost(host),
+      newId: () => `id-${++next}`,
+      ...options,
+    })
+    stores.push(store)
+    onTestFinished(() => store.close())
+    return store
+  }
+  const commits = () => stores.reduce((sum, { transactions }) => sum + transactions.sent, 0)
+  return { folder, url: server.url(name), clock, open, commits }
+}

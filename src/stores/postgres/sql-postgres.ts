@@ -1,0 +1,46 @@
+// The lists of stores/sql on PostgreSQL: the few words of SQLite in them are translated.
+
+import type { Row, Sql, Value } from '../sql/sql.ts'
+import type { Answers } from './answers.ts'
+
+const translated = new Map<string, string>()
+
+function translate(text: string): string {
+  let found = translated.get(text)
+  if (found === undefined) {
+    let parameters = 0
+    found = text
+      .replaceAll(/\b(NOT INDEXED|INDEXED BY \w+)/g, '')
+      .replaceAll('CROSS JOIN', 'JOIN')
+      .replaceAll('instr(', 'strpos(')
+      .replaceAll(' LIKE ', ' ILIKE ')
+      .replaceAll(/json_each\(([^()]+)\)/g, 'jsonb_array_elements_text(($1)::jsonb) AS value')
+      .replaceAll(/json_extract\((\w+), '\$\.(\w+)'\)/g, "(($1)::jsonb ->> '$2')")
+      .replaceAll(' IS ?', ' IS NOT DISTINCT FROM ?')
+      .replaceAll(' MATCH ?', ' @@ ?::tsquery')
+      .replaceAll('?', () => `$${++parameters}`)
+    translated.set(text, found)
+  }
+  return found
+}
+
+export const sqlOn = (answers: Answers): Sql => ({
+  prepare(text) {
+    const all = (...values: readonly Value[]): readonly Row[] =>
+      answers.ask(
+        `${text} ${JSON.stringify(values)}`,
+        query => query(translate(text), values) as Promise<readonly Row[]>,
+      )
+    return { all, get: (...values) => all(...values)[0] }
+  },
+  matching: (words, kind) => words.map(word => `${quoted(word)}:*${kind === 'log' ? '' : WEIGHTS[kind]}`).join(' & '),
+})
+
+/** Texts of plans and of tasks share a column, and are told apart by the weight of their words. */
+const WEIGHTS = { plan: 'A', task: 'B' } as const
+
+/** A `tsvector` of exactly these words. */
+export const vectorOf = (words: readonly string[], kind: 'plan' | 'task' | 'log'): string =>
+  [...new Set(words)].map(word => `${quoted(word)}:1${kind === 'log' ? '' : WEIGHTS[kind]}`).join(' ')
+
+const quoted = (word: string): string => `'${word.replaceAll(/['\\]/g, '$&$&')}'`

@@ -1,0 +1,76 @@
+// The store on PostgreSQL, for several processes and machines.
+
+import { join } from 'node:path'
+import type { Millis } from '../../domain/id.ts'
+import { BlobsFiles } from '../blobs/blobs.ts'
+import { Changes } from '../journal/changes.ts'
+import { States } from '../journal/plan-states.ts'
+import type { Clock, Host } from '../leases/host.ts'
+import { StoreOnTables } from '../store-on-tables.ts'
+import { connect } from './connection.ts'
+import { bell, listen } from './feed.ts'
+import { migrate } from './migrate.ts'
+import { PostgresTransactions } from './transactions.ts'
+import { WorkingSet } from './working-set.ts'
+
+export interface StorePostgresOptions {
+  readonly url: string
+  /** For contents of files; the first copy is kept here. */
+  readonly folder: string
+  readonly clock: Clock
+  readonly host: Host
+  readonly newId: () => string
+  readonly foldEvery?: number
+}
+
+export class StorePostgres extends StoreOnTables {
+  readonly transactions: PostgresTransactions
+
+  private constructor(parts: ConstructorParameters<typeof StoreOnTables>[0] & { transactions: PostgresTransactions }) {
+    super(parts)
+    this.transactions = parts.transactions
+  }
+
+  static async open(options: StorePostgresOptions): Promise<StorePostgres> {
+    const { url, folder, clock, newId } = options
+    const now = (): Millis => clock.now()
+    const [writer, reader, feed] = [await connect(url), await connect(url), await connect(url)]
+    await migrate(writer, now())
+    const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now, newId })
+    const states = new States(blobs)
+    let hasMoved = false
+    const changes = new Changes(() => {
+      const moved = hasMoved
+      hasMoved = false
+      return moved
+    })
+    const stop = await listen(feed, () => {
+      hasMoved = true
+    })
+    const set = new WorkingSet()
+    const transactions = new PostgresTransactions({
+      writer,
+      reader,
+      states,
+      changes,
+      clock,
+      set,
+      committed: bell(feed),
+    })
+    return new StorePostgres({
+      ...options,
+      transactions,
+      states,
+      blobs,
+      changes,
+      snapshot: () => {
+        throw new Error('not yet')
+      },
+      close: async () => {
+        await transactions.close()
+        stop()
+        await Promise.all([writer, reader, feed].map(client => client.end()))
+      },
+    })
+  }
+}

@@ -1,0 +1,294 @@
+// Group commit on PostgreSQL. The rules of all requests of one turn run on the working set, and what they write goes out as one call. While
+// it is under way the next requests gather. A request that was passed over runs again on what is there now.
+//
+//   idle ─write→ scheduled ─setImmediate→ running rules ─one call→ committed, everybody is answered
+//   a row is missing → what was recorded before is sent first; then it is loaded, and the rule runs again (at most 8 times)
+//   the connection broke → it is unknown whether the call was committed: `CommitUnknown`, and everything known is forgotten
+
+import type pg from 'pg'
+import type { Changes } from '../journal/changes.ts'
+import type { States } from '../journal/plan-states.ts'
+import type { Clock } from '../leases/host.ts'
+import { CommitUnknown, StoreBusy } from '../store.ts'
+import type { Request } from '../store-on-tables.ts'
+import type { Tables, Transactions } from '../tables.ts'
+import { Answers, Missing, ROUNDS_MAX } from './answers.ts'
+import { queryOn } from './connection.ts'
+import { tablesOn } from './tables-postgres.ts'
+import { Recording, type WorkingSet } from './working-set.ts'
+
+/** Positions of one call are numbered by ten bits. */
+const ENTRIES_MAX = 1_000
+const TRIES_MAX = 50
+const PLAN_NUMBERS_PER_MS = 1_024
+
+interface Room {
+  readonly writer: pg.Client
+  readonly reader: pg.Client
+  readonly states: States
+  readonly changes: Changes
+  readonly clock: Clock
+  readonly set: WorkingSet
+  readonly committed: () => void
+}
+
+interface Waiting extends Request {
+  tries: number
+}
+
+interface Done {
+  readonly request: Waiting
+  readonly recording: Recording
+  readonly value: unknown
+  readonly error: unknown
+}
+
+export class PostgresTransactions implements Transactions {
+  readonly #room: Room
+  readonly #tables: Tables
+  readonly #answers = new Answers()
+  #recording: Recording | null = null
+  #queue: Waiting[] = []
+  #running: Promise<void> | null = null
+  #reading: Promise<unknown> = Promise.resolve()
+  #entries = 0
+  #planNumber = 0
+  #position = 0
+  #closed = false
+  /** How many calls were sent, for tests and measurements. */
+  sent = 0
+
+  constructor(room: Room) {
+    this.#room = room
+    const { set, clock } = room
+    this.#tables = tablesOn({
+      answers: this.#answers,
+      set,
+      recording: () => this.#recording,
+      nextEntry: () => ++this.#entries,
+      newNumber: () => {
+        const earliest = clock.now() * PLAN_NUMBERS_PER_MS + Math.floor(Math.random() * PLAN_NUMBERS_PER_MS)
+        this.#planNumber = Math.max(this.#planNumber + 1, earliest)
+        return this.#planNumber
+      },
+      position: () => this.#position,
+      monotonic: () => clock.monotonic(),
+    })
+  }
+
+  /** Waits for a call that is under way, so that nobody is shown what is not durable. */
+  read<T>(work: (tables: Tables) => T): Promise<T> {
+    const turn = this.#reading.then(async () => {
+      await this.#running?.catch(() => {})
+      return await this.#read(work)
+    })
+    this.#reading = turn.catch(() => {})
+    return turn
+  }
+
+  write<T>(work: (tables: Tables) => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error('the store is closed'))
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ work, resolve, reject, tries: 0 })
+      this.#start()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    while (this.#running !== null) await this.#running
+    await this.#reading
+  }
+
+  #start(): void {
+    this.#running ??= new Promise<void>(resolve => setImmediate(resolve))
+      .then(() => this.#flush())
+      .finally(() => {
+        this.#running = null
+        if (this.#queue.length > 0) this.#start()
+      })
+  }
+
+  async #read<T>(work: (tables: Tables) => T): Promise<T> {
+    const { reader, set, clock } = this.#room
+    const answers = new Answers()
+    const none = () => {
+      throw new Error('bug: a read of the store writes')
+    }
+    const tables = tablesOn({
+      answers,
+      set,
+      recording: () => null,
+      nextEntry: none,
+      newNumber: none,
+      position: () => this.#position,
+      monotonic: () => clock.monotonic(),
+    })
+    const query = queryOn(reader)
+    let inTransaction = false
+    try {
+      for (let round = 0; ; round++) {
+        try {
+          return work(tables)
+        } catch (missing) {
+          if (!(missing instanceof Missing)) throw missing
+          if (round >= ROUNDS_MAX * 8) throw new Error(`bug: a rule reads in a loop: ${missing.key}`)
+          // One question is a consistent view by itself; for more, all are asked again within one.
+          if (round === 1) {
+            await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+            inTransaction = true
+            answers.clear()
+            continue
+          }
+          await answers.fill(missing, query)
+        }
+      }
+    } finally {
+      if (inTransaction) await query('COMMIT')
+    }
+  }
+
+  async #flush(): Promise<void> {
+    const requests = this.#queue
+    this.#queue = []
+    const done: Done[] = []
+    this.#entries = 0
+    this.#answers.clear()
+    let at = 0
+    for (; at < requests.length && this.#entries < ENTRIES_MAX; at++) {
+      const request = requests[at]!
+      const ran = await this.#run(
+        request,
+        done.every(({ recording }) => recording.isEmpty),
+      )
+      // What was recorded so far goes out first.
+      if (ran === 'later') break
+      done.push(ran)
+    }
+    this.#queue.unshift(...requests.slice(at))
+    await this.#send(done)
+  }
+
+  /** Runs one rule, loading what is missing; with something recorded already nothing is loaded. */
+  async #run(request: Waiting, mayLoad: boolean): Promise<Done | 'later'> {
+    for (let round = 0; ; round++) {
+      const before = this.#entries
+      const recording = new Recording()
+      this.#recording = recording
+      try {
+        return { request, recording, value: request.work(this.#tables), error: null }
+      } catch (error) {
+        this.#undo(recording)
+        this.#entries = before
+        if (!(error instanceof Missing)) return { request, recording: new Recording(), value: undefined, error }
+        if (!mayLoad) return 'later'
+        if (round >= ROUNDS_MAX) {
+          const bug = new Error(`bug: a rule reads in a loop: ${error.key}`)
+          return { request, recording: new Recording(), value: undefined, error: bug }
+        }
+        try {
+          await this.#answers.fill(error, queryOn(this.#room.writer))
+        } catch (failed) {
+          return { request, recording: new Recording(), value: undefined, error: failed }
+        }
+      } finally {
+        this.#recording = null
+      }
+    }
+  }
+
+  /** The states that a rule changed are read again from the journal. */
+  #undo({ touched }: Recording): void {
+    this.#room.states.rolledBack()
+    for (const no of touched) this.#room.set.forget(no)
+  }
+
+  async #send(done: readonly Done[]): Promise<void> {
+    const { states, changes } = this.#room
+    const sending = done.filter(({ recording }) => !recording.isEmpty)
+    if (sending.length > 0) {
+      const sent = await this.#append(sending)
+      if (sent !== null) {
+        for (const { request, recording } of sending) {
+          this.#undo(recording)
+          request.reject(sent)
+        }
+        for (const one of done) if (!sending.includes(one)) answer(one)
+        return
+      }
+    } else states.committed()
+    for (const one of done) if (!this.#again.has(one.request)) answer(one)
+    if (sending.length > 0) {
+      changes.announce()
+      this.#room.committed()
+    }
+    const again = done.filter(({ request }) => this.#again.has(request)).map(({ request }) => request)
+    this.#again.clear()
+    this.#queue.unshift(...again)
+  }
+
+  readonly #again = new Set<Waiting>()
+
+  /** Null when it was committed; requests that were passed over run again. */
+  async #append(sending: readonly Done[]): Promise<Error | null> {
+    const { writer, states } = this.#room
+    let rows: readonly { readonly answer: { readonly first: number; readonly passed: readonly number[] } }[]
+    try {
+      this.sent++
+      const text = JSON.stringify(sending.map(({ recording }) => recording.item()))
+      rows = (await writer.query({ name: 'append', text: 'SELECT append($1::jsonb) AS answer', values: [text] })).rows
+    } catch (error) {
+      const code = (error as { readonly code?: string }).code
+      // Another process was faster with a name or a key; or the database chose this call to end a deadlock. Nothing was written.
+      if (code === '23505' || code === '40P01' || code === '40001') {
+        this.#pass(sending)
+        return null
+      }
+      if (code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('08') && !code.startsWith('57'))
+        return error as Error
+      this.#room.set.forgetAll()
+      return new CommitUnknown(
+        'the connection to the database broke during a commit; nobody can say whether it happened',
+        {
+          cause: error,
+        },
+      )
+    }
+    const { first, passed } = rows[0]!.answer
+    const over = passed.map(at => sending[at]!)
+    for (const one of sending) if (!over.includes(one)) this.#place(one, first)
+    if (over.length > 0) this.#pass(over)
+    else states.committed()
+    return null
+  }
+
+  /** Positions are known only now. */
+  #place({ recording, value }: Done, first: number): void {
+    for (const entry of recording.entries) placed(entry, first)
+    placed(value, first)
+    for (const entry of recording.entries) this.#position = Math.max(this.#position, entry.position)
+  }
+
+  #pass(over: readonly Done[]): void {
+    this.#room.states.rolledBack()
+    for (const { request, recording } of over) {
+      for (const no of recording.touched) this.#room.set.forget(no)
+      for (const guard of recording.guards) if ('no' in guard) this.#room.set.forget(guard.no)
+      request.tries++
+      if (request.tries >= TRIES_MAX)
+        request.reject(new StoreBusy('other processes were faster each time; nothing was written'))
+      this.#again.add(request)
+    }
+  }
+}
+
+function answer({ request, value, error }: Done): void {
+  if (error === null) request.resolve(value as never)
+  else request.reject(error)
+}
+
+function placed(value: unknown, first: number): void {
+  const entry = value as { position?: number } | null
+  if (typeof entry === 'object' && entry !== null && typeof entry.position === 'number' && entry.position < 0)
+    (entry as { position: number }).position = first - 1 - entry.position
+}

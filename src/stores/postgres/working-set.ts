@@ -1,0 +1,62 @@
+// What one turn writes, and what this process knows from its own earlier writes: the heads and reservations of the plans it worked on. The
+// guards of an append refuse what is not true any more; then it is loaded again.
+
+import type { StoredEntry } from '../journal/entry.ts'
+import type { Head, OwnerRecord, ReservationRow } from '../tables.ts'
+import type { Guard, Item, Write } from './append.ts'
+
+export interface KnownPlan {
+  readonly id: string
+  readonly head: Head
+  readonly reservations: readonly ReservationRow[]
+}
+
+const PLANS_MAX = 1_000
+
+export class WorkingSet {
+  readonly plans = new Map<number, KnownPlan>()
+  readonly numbers = new Map<string, number>()
+  /** Owners of this process; their heartbeats write here too. */
+  readonly owners = new Map<string, OwnerRecord>()
+
+  know(no: number, plan: KnownPlan): void {
+    if (this.plans.size >= PLANS_MAX && !this.plans.has(no)) this.forgetAll()
+    this.plans.set(no, plan)
+    this.numbers.set(plan.id, no)
+  }
+
+  forget(no: number): void {
+    const plan = this.plans.get(no)
+    if (plan !== undefined) this.numbers.delete(plan.id)
+    this.plans.delete(no)
+  }
+
+  forgetAll(): void {
+    this.plans.clear()
+    this.numbers.clear()
+  }
+}
+
+/** The guards and writes of one request, and the plans it changed in the working set. */
+export class Recording {
+  readonly guards: Guard[] = []
+  readonly writes: Write[] = []
+  readonly touched = new Set<number>()
+  readonly entries: StoredEntry[] = []
+
+  guard(guard: Guard): void {
+    this.guards.push(guard)
+  }
+
+  write(write: Write): void {
+    this.writes.push(write)
+  }
+
+  get isEmpty(): boolean {
+    return this.writes.length === 0
+  }
+
+  item(): Item {
+    return { guards: this.guards, writes: this.writes }
+  }
+}
