@@ -80,6 +80,8 @@ const PLACE_CODES: ReadonlySet<string> = new Set(['commander.excessArguments', '
 function nameInErrors(command: Command): void {
   command.exitOverride(error => {
     if (error.code === 'commander.unknownCommand') throw unknownCommand(command, command.args[0] ?? '')
+    const place = PLACE_CODES.has(error.code) ? otherPlace(command, error) : null
+    if (place !== null) throw place
     const { parent } = command
     const word = parent?.args[0]
     // `planfold doctor nosuch`: a command with others under it, and no argument of its own.
@@ -92,8 +94,7 @@ function nameInErrors(command: Command): void {
     // `planfold inbox nosuch` reaches `inbox list`, the default, with an argument too many.
     if (error.code === 'commander.excessArguments' && parent?.parent != null && word !== command.name())
       throw unknownCommand(parent, word ?? '')
-    const place = PLACE_CODES.has(error.code) ? otherPlace(command, error) : null
-    throw place ?? Object.assign(error, { command: pathOf(command) })
+    throw Object.assign(error, { command: pathOf(command) })
   })
   if (command.parent !== null && command.commands.length > 0 && command.registeredArguments.length === 0)
     command.helpCommand('help [command]', 'show help for one of these commands')

@@ -130,7 +130,7 @@ describe('planfold audit replay', () => {
       const holding = new DatabaseSync(join(here.folder, '.planfold', 'planfold.db'), { readOnly: true })
       holding.exec('BEGIN')
       holding.prepare('SELECT count(*) FROM entries').get()
-      expect(await here.planfold('note', 'one', '-m', 'later')).toMatchObject({ exit: 0 })
+      expect(await here.planfold('log', 'one', '--add', '-m', 'later')).toMatchObject({ exit: 0 })
       execFileSync('cp', ['-r', '.planfold', 'crashed'], { cwd: here.folder })
       holding.close()
       expect(statSync(log.replace('.planfold', 'crashed')).size).toBeGreaterThan(0)

@@ -224,13 +224,13 @@ describe('one that stands', () => {
       role: 'viewer',
     })
     expect((await ask(service.address, 'POST', '/plans', document('p', 'true'), bo)).status).toBe(403)
-    expect((await here.planfold('token', 'create', 'bo', '--role', 'admin')).exit).toBe(3)
+    expect((await here.planfold('serve', 'token', 'create', 'bo', '--role', 'admin')).exit).toBe(3)
     const { items } = (await here.json('token', 'list')) as { items: readonly object[] }
     expect(items).toEqual([expect.objectContaining({ name: 'bo', role: 'viewer', scope: null })])
     expect(JSON.stringify(items)).not.toContain(made.token)
-    await here.planfold('token', 'create', 'endless', '--role', 'viewer')
-    expect((await here.planfold('token', 'list')).stdout).toMatch(/endless +viewer +all +never/)
-    await here.planfold('token', 'revoke', 'endless')
+    await here.planfold('serve', 'token', 'create', 'endless', '--role', 'viewer')
+    expect((await here.planfold('serve', 'token', 'list')).stdout).toMatch(/endless +viewer +all +never/)
+    await here.planfold('serve', 'token', 'revoke', 'endless')
 
     const { link } = (await here.json('token', 'link', 'bo')) as { link: string }
     const code = new URL(link).hash.slice('#code='.length)
@@ -239,7 +239,7 @@ describe('one that stands', () => {
     expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).body.actor).toBe('bo')
     expect((await ask(service.address, 'POST', '/auth/code', { code }, { origin: service.address })).status).toBe(401)
 
-    expect((await here.planfold('token', 'revoke', 'bo')).exit).toBe(0)
+    expect((await here.planfold('serve', 'token', 'revoke', 'bo')).exit).toBe(0)
     expect((await ask(service.address, 'GET', '/auth', undefined, bo)).status).toBe(401)
     expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).status).toBe(401)
   })

@@ -167,7 +167,7 @@ function SignIn() {
         <p>
           Open the link that <code>planfold serve</code> printed, or make a new one:
         </p>
-        <code className="code">planfold token link</code>
+        <code className="code">planfold serve token link</code>
       </Empty>
     </main>
   )

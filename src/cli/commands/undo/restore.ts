@@ -1,4 +1,4 @@
-// `planfold restore PLAN [PATH…]`: lists what was set back and is kept, by time and task; with paths, brings these back.
+// `planfold undo files PLAN [PATH…]`: lists what was set back and is kept, by time and task; with paths, brings these back.
 
 import type { KeptFile } from '../../../engine/engine.ts'
 import { listKeptFiles, restoreOrder } from '../../../operations/rollback-plan.ts'
@@ -37,7 +37,7 @@ export async function restore(
       if (items.length > 0)
         printNote(
           context,
-          `Restore one: planfold restore ${shellWord(target.name)} PATH  (an older version: --hash HASH)`,
+          `Restore one: planfold undo files ${shellWord(target.name)} PATH  (an older version: --hash HASH)`,
         )
       return EXIT.done
     }
@@ -48,7 +48,7 @@ export async function restore(
       if (found.length === 0)
         throw notFound(
           `no backup of '${word}' in ${target.name}`,
-          `planfold restore ${shellWord(target.name)} lists them`,
+          `planfold undo files ${shellWord(target.name)} lists them`,
         )
       for (const path of found) paths.add(path)
     }
@@ -57,7 +57,7 @@ export async function restore(
       if (events.length === 0) printNote(context, 'the file already has this version; for an older one use --hash HASH')
     } catch (error) {
       if (!(error instanceof CliError) || error.code !== 'conflict' || options.overwrite || options.merge) throw error
-      const command = `planfold restore ${shellWord(target.name)} ${words.map(shellWord).join(' ')}`
+      const command = `planfold undo files ${shellWord(target.name)} ${words.map(shellWord).join(' ')}`
       throw new CliError(
         EXIT.refused,
         'conflict',
