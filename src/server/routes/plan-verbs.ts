@@ -1,6 +1,7 @@
 // Actions on a plan over HTTP: run, pause, resume, cancel, inspect, fork, roll back.
 
-import { isPlanName, type TaskName } from '../../domain/id.ts'
+import type { UnsafeWork } from '../../domain/command.ts'
+import { isPlanName, type PlanId, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
 import { showSessionPlan } from '../../extras/compat/compat.ts'
 import {
@@ -21,13 +22,25 @@ import {
   type RollbackWanted,
   undecidedFiles,
 } from '../../operations/rollback-plan.ts'
-import { execute } from '../plans/execute-plan.ts'
+import { continuationText, type WentOn } from '../../operations/run-plan.ts'
+import { type Summary, setGoing } from '../../operations/start-plan.ts'
 import { stale } from '../plans/patch.ts'
+import { checker, notStarted } from '../plans/set-plan-status.ts'
 import { checkpointsOf, gitTracesOf } from '../plans/show-executions.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { type Asking, answerOf, clientSignal, engineOf, gone, order, planRoute, withPlan } from '../submit-order.ts'
+import {
+  type Accepted,
+  type Asking,
+  answerOf,
+  clientSignal,
+  engineOf,
+  gone,
+  order,
+  planRoute,
+  withPlan,
+} from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 
 // Rollback over the wire: the preview, the choices a person must make first, and the order itself.
@@ -305,3 +318,44 @@ export const goingBackRoutes: readonly AnyRoute[] = [
       }),
   }),
 ]
+
+// Starts, continues or attaches to the execution of a plan (operations/start-plan.ts) and words the result for clients.
+
+/** `unsafe`: what to do, in a failed plan, about completed unsafe work that would run again. */
+async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = 'refuse') {
+  const { check, problem: found } = checker(call)
+  const { once, expectedVersion } = call
+  const goOn = { rationale: 'executed again after it failed', unsafe }
+  const going = await setGoing(engineOf(call), plan, { check, once, expectedVersion, goOn })
+  switch (going.status) {
+    case 'started':
+    case 'resumed':
+    case 'attached':
+      return await executionBody(call, going.accepted, going.status === 'attached')
+    case 'went-on':
+      return { ...(await executionBody(call, going.went.submitted, false)), ...wentOn(going.plan.name, going.went) }
+    case 'ended':
+      return over(going.plan)
+    case 'moved':
+      return stale(call, going.plan, undefined) ?? gone()
+    default:
+      return found() ?? (await notStarted(call, plan, going))
+  }
+}
+
+const wentOn = (name: string, { counts: { stay, again, added, open } }: WentOn) => ({
+  message: `plan ${name} failed; continuing: ${continuationText({ stay, again, added, open })}`,
+  went_on: { stay_done: stay, run_again: [...again], added: [...added], not_run_yet: open },
+})
+
+async function executionBody(call: Asking, accepted: Accepted, attached: boolean) {
+  return { status: 'execution_started', attached, ...(await answerOf(call, accepted)) } as const
+}
+
+function over({ name, status, archived }: Summary): Problem {
+  const allowed = archived ? ['clone'] : ['clone', 'rollback']
+  return problem(409, 'illegal-transition', archived ? `'${name}' is archived` : `'${name}' has ended: ${status}`, {
+    hint: `run it again as a plan of its own: POST /plans/${name}/clone`,
+    allowed,
+  })
+}

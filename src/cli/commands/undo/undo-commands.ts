@@ -130,7 +130,7 @@ Examples:
 A retry after a crash first reverts the files of the task. Planfold keeps the replaced versions for 30 days, or as long as
 \`policy.retention.restored\` says.`,
     )
-    .action(act(async () => (await import('./restore.ts')).restore))
+    .action(act(async () => (await import('./rollback.ts')).restore))
 }
 
 function withChoices(command: Command, other: string): Command {
