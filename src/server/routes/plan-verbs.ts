@@ -136,7 +136,7 @@ async function goBack(
 }
 
 export const planVerbRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     path: '/plans/:plan/execute',
     method: 'POST',
     right: 'operate',
@@ -147,11 +147,10 @@ export const planVerbRoutes: readonly AnyRoute[] = [
       200: { about: 'it was already running', body: 'PlanExecuted', tag: true },
       202: { about: 'it is running now', body: 'PlanExecuted', tag: true },
     },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const done = await execute(call, plan, call.body.unsafe)
-        return isProblem(done) ? done : { status: done.attached ? 200 : 202, body: done, version: done.version }
-      }),
+    handle: async (call, { plan }) => {
+      const done = await execute(call, plan, call.body.unsafe)
+      return isProblem(done) ? done : { status: done.attached ? 200 : 202, body: done, version: done.version }
+    },
   }),
   route({
     path: '/plans/:plan/pause',
@@ -187,28 +186,27 @@ export const planVerbRoutes: readonly AnyRoute[] = [
       return await verb(call, { type: 'cancel', ...details }, 'cancelled')
     },
   }),
-  route({
+  planRoute({
     path: '/plans/:plan/clone',
     method: 'POST',
     right: 'operate',
     about: 'Makes a draft of the same definition, linked to the plan it comes from.',
     body: cloneBody,
     answers: { 201: { about: 'the new plan', body: 'SessionPlan', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { engine } = call
-        const { name, description: goal, session_id: session } = call.body
-        if (name !== undefined && !isPlanName(name))
-          return invalidRequest('body', [
-            { path: 'name', message: 'cannot be a name', hint: 'use letters, digits and dashes' },
-          ])
-        const clone = await cloneOrder(engine, plan, { name, goal, session })
-        if (clone === null) return gone()
-        const made = await order(call, null, clone)
-        if (isProblem(made)) return made
-        const shown = await showSessionPlan(engine, made.plan)
-        return shown === null ? gone() : created(shown, `/plans/${made.plan}`, shown.version)
-      }),
+    handle: async (call, { plan }) => {
+      const { engine } = call
+      const { name, description: goal, session_id: session } = call.body
+      if (name !== undefined && !isPlanName(name))
+        return invalidRequest('body', [
+          { path: 'name', message: 'cannot be a name', hint: 'use letters, digits and dashes' },
+        ])
+      const clone = await cloneOrder(engine, plan, { name, goal, session })
+      if (clone === null) return gone()
+      const made = await order(call, null, clone)
+      if (isProblem(made)) return made
+      const shown = await showSessionPlan(engine, made.plan)
+      return shown === null ? gone() : created(shown, `/plans/${made.plan}`, shown.version)
+    },
   }),
 ]
 
@@ -224,21 +222,20 @@ async function verb(call: Asking, what: Order, status: 'paused' | 'resumed' | 'c
 }
 
 export const lookingRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     path: '/plans/:plan/analyze',
     method: 'GET',
     right: 'read',
     about: 'What can be known without running it: waves, critical path, speed-up, and what is wrong or risky.',
     answers: { 200: { about: 'the analysis', body: 'Analysis' } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const current = await call.engine.ask({ type: 'definition', plan })
-        if (current === null) return gone()
-        const { documents, now, root, stateDir, environment } = call.rooms
-        const { definition } = current
-        const found = await documents.runOn('analyze', { plan, definition, root, stateDir, environment, now: now() })
-        return isProblem(found) ? found : { status: 200, raw: { type: found.type, data: found.text } }
-      }),
+    handle: async (call, { plan }) => {
+      const current = await call.engine.ask({ type: 'definition', plan })
+      if (current === null) return gone()
+      const { documents, now, root, stateDir, environment } = call.rooms
+      const { definition } = current
+      const found = await documents.runOn('analyze', { plan, definition, root, stateDir, environment, now: now() })
+      return isProblem(found) ? found : { status: 200, raw: { type: found.type, data: found.text } }
+    },
   }),
   planRoute({
     method: 'GET',
@@ -251,7 +248,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
 ]
 
 export const goingBackRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     path: '/plans/:plan/rollback',
     method: 'POST',
     right: 'operate',
@@ -262,29 +259,28 @@ export const goingBackRoutes: readonly AnyRoute[] = [
       200: { about: 'what would happen, or what happened', body: 'RolledBack', tag: true },
       202: { about: 'it has begun; the process that runs the plan carries it out', body: 'RolledBack', tag: true },
     },
-    handle: async call =>
-      await withPlan(call, async found => {
-        const { undo = false, dry_run, wait_seconds: seconds = 0 } = call.body
-        const ask = askOf(call.body)
-        if (isProblem(ask)) return ask
-        const summary = await call.engine.ask({ type: 'summary', plan: found.plan })
-        const old = summary === null ? gone() : stale(call, summary, undefined)
-        if (old !== null) return old
-        const wanted = { plan: found.plan, kind: undo ? 'undo' : 'rollback', ask } as const
-        const preview = await previewOf(call, wanted)
-        if (isProblem(preview)) return preview
-        if (dry_run === true) return ok(showPreview(found, preview, ask))
-        const conflicts = undecidedFiles(preview.files, ask)
-        if (conflicts.length > 0) return conflicting(conflicts)
-        const done = await goBack(call, wanted, preview, seconds)
-        if (isProblem(done)) return done
-        if (done.status === 'rollback_stopped')
-          return problem(409, 'conflict', 'the rollback was stopped; no file was changed', {
-            hint: 'see what stands in its way, choose, and ask again',
-            more: { outcome: done.outcome, plan_id: found.plan },
-          })
-        return { status: done.status === 'rollback_started' ? 202 : 200, body: done, version: done.version }
-      }),
+    handle: async (call, found) => {
+      const { undo = false, dry_run, wait_seconds: seconds = 0 } = call.body
+      const ask = askOf(call.body)
+      if (isProblem(ask)) return ask
+      const summary = await call.engine.ask({ type: 'summary', plan: found.plan })
+      const old = summary === null ? gone() : stale(call, summary, undefined)
+      if (old !== null) return old
+      const wanted = { plan: found.plan, kind: undo ? 'undo' : 'rollback', ask } as const
+      const preview = await previewOf(call, wanted)
+      if (isProblem(preview)) return preview
+      if (dry_run === true) return ok(showPreview(found, preview, ask))
+      const conflicts = undecidedFiles(preview.files, ask)
+      if (conflicts.length > 0) return conflicting(conflicts)
+      const done = await goBack(call, wanted, preview, seconds)
+      if (isProblem(done)) return done
+      if (done.status === 'rollback_stopped')
+        return problem(409, 'conflict', 'the rollback was stopped; no file was changed', {
+          hint: 'see what stands in its way, choose, and ask again',
+          more: { outcome: done.outcome, plan_id: found.plan },
+        })
+      return { status: done.status === 'rollback_started' ? 202 : 200, body: done, version: done.version }
+    },
   }),
   planRoute({
     method: 'GET',
@@ -297,25 +293,24 @@ export const goingBackRoutes: readonly AnyRoute[] = [
       return items === null ? gone() : ok({ items, next: null })
     },
   }),
-  route({
+  planRoute({
     path: '/plans/:plan/checkpoints',
     method: 'POST',
     right: 'operate',
     about: 'Takes a checkpoint: all files are stored, and it has a name from then on.',
     body: newCheckpoint,
     answers: { 201: { about: 'the checkpoint', body: 'CheckpointMade', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { name } = call.body
-        const done = await order(call, plan, { type: 'checkpoint', name })
-        if (isProblem(done)) return done
-        const taken = done.events.find(event => event.type === 'checkpoint.taken')
-        if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
-        const [entry] = (await call.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
-        const at = iso(entry?.now ?? call.rooms.now())
-        const moved = await answerOf(call, done)
-        return created({ id: taken.name, at, ...moved }, `/plans/${plan}/checkpoints`, moved.version)
-      }),
+    handle: async (call, { plan }) => {
+      const { name } = call.body
+      const done = await order(call, plan, { type: 'checkpoint', name })
+      if (isProblem(done)) return done
+      const taken = done.events.find(event => event.type === 'checkpoint.taken')
+      if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
+      const [entry] = (await call.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
+      const at = iso(entry?.now ?? call.rooms.now())
+      const moved = await answerOf(call, done)
+      return created({ id: taken.name, at, ...moved }, `/plans/${plan}/checkpoints`, moved.version)
+    },
   }),
 ]
 
