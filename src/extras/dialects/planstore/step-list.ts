@@ -8,13 +8,12 @@ import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../../domain/limits.ts'
 import type { PlanDefinition, Retry, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import type { Dialect, Reading, StatusOf } from '../../../format/plan/dialect.ts'
-import { isReadableId } from '../../../format/text/slug.ts'
 import { isList, type Source } from '../../../format/text/source.ts'
 import { type StatusWords, statusWords } from '../../../format/text/status-words.ts'
 import { DataReferences, printReferences } from '../data-references.ts'
 import { type DocumentBuilder, type Fields, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
-import { idsFor, idsToWrite } from '../names.ts'
+import { idsToWrite } from '../names.ts'
 import { readListed } from './plan-steps.ts'
 import { needsByRank, References, resolve, sameNeeds } from './plan-steps-order.ts'
 import { planWords } from './plan-steps-print.ts'
@@ -25,6 +24,9 @@ import {
   moveCriteria,
   moveInputs,
   moveText,
+  putId,
+  refuseTwins,
+  stepIds,
   taskStatusWord,
   withOthers,
 } from './plan-steps-words.ts'
@@ -80,8 +82,8 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], { variables, r
     })
     return {}
   })
-  refuseTwins(draft, steps)
-  const ids = idsFor(steps.map(step => ({ id: isReadableId(step.id) ? step.id : undefined, text: wordsOf(step) })))
+  refuseTwins(draft, steps, { noun: 'step', pathOf: index => ['steps', index] })
+  const ids = stepIds(steps, wordsOf)
   const references = new References()
   references.add(steps.map((step, index) => [step.id, ids[index] as TaskName] as const))
   references.add(ids.map(id => [id, id] as const))
@@ -95,9 +97,7 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], { variables, r
     const id = ids[index] as TaskName
     const isRun = gate !== null && isRunnable(step)
     const fields = draft.fields(step, ['steps', index], ['tasks', tasks.length])
-    fields.put('id', id)
-    if (step.id !== id) fields.keep(['id'])
-    else fields.take('id')
+    putId(fields, id)
     moveText(fields, ['title', 'name'], 'title')
     moveText(fields, ['description'], 'description')
     moveInputs(draft, fields, 'params', { step: id, references: data })
@@ -134,18 +134,6 @@ function readRetry(fields: Fields): void {
     if (retryable === true) fields.take('retryable')
     fields.take('max_retries')
     fields.put('retry', { attempts: retries + 1 }, 'max_retries')
-  }
-}
-
-function refuseTwins(draft: DocumentBuilder, steps: readonly JsonObject[]): void {
-  const seen = new Set<string>()
-  for (const [index, { id }] of steps.entries()) {
-    if (typeof id !== 'string' && typeof id !== 'number') continue
-    if (seen.has(String(id))) {
-      const message = `there is another step ${JSON.stringify(id).slice(0, 60)}`
-      draft.refuse({ path: ['steps', index, 'id'], message, hint: 'give every step an id of its own' })
-    }
-    seen.add(String(id))
   }
 }
 
