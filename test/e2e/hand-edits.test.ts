@@ -155,7 +155,9 @@ describe('after a crash', () => {
     // Asking twice is asking once; what the restore itself replaced is had by its hash.
     expect(await here.planfold('undo', 'files', 'demo', 'src/out.txt')).toMatchObject({ exit: 0 })
     expect(file('src/out.txt')).toBe('base\npart\n')
-    const { items } = (await here.json('restore', 'demo')) as { items: { by: string; kept: { sha256: string } }[] }
+    const { items } = (await here.json('undo', 'files', 'demo')) as {
+      items: { by: string; kept: { sha256: string } }[]
+    }
     const replaced = items.findLast(one => one.by === 'restore')!
     const hash = ['--hash', replaced.kept.sha256.slice(0, 12)]
     expect(await here.planfold('undo', 'files', 'demo', 'src/out.txt', ...hash, '--overwrite')).toMatchObject({
@@ -247,7 +249,7 @@ tasks:
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 1 })
     sh(here.folder, 'touch go')
     const ran = await here.planfold('run', 'demo')
-    expect(ran.stdout + ran.stderr).not.toContain('restore')
-    expect((await here.json('restore', 'demo')) as object).toMatchObject({ items: [] })
+    expect(ran.stdout + ran.stderr).not.toContain('undo files')
+    expect((await here.json('undo', 'files', 'demo')) as object).toMatchObject({ items: [] })
   })
 })

@@ -124,7 +124,7 @@ describe('planfold audit replay', () => {
       expect(data).toMatchObject({ ok: true, trace: (open as { trace: string }).trace })
       expect(isolated('show', 'one', '--compare', 'one')).toMatchObject({ status: 0 })
       // The same walls stop whoever does write.
-      expect(isolated('note', 'one', '-m', 'a note').status).not.toBe(0)
+      expect(isolated('log', 'one', '--add', '-m', 'a note').status).not.toBe(0)
       // What a crash leaves: a log nobody has read back, with its index or without.
       const log = join(here.folder, '.planfold', 'planfold.db-wal')
       const holding = new DatabaseSync(join(here.folder, '.planfold', 'planfold.db'), { readOnly: true })

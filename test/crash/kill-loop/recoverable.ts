@@ -11,7 +11,7 @@ import type { Version } from './person.ts'
 export async function recoverable(episode: Episode, version: Version): Promise<string | null> {
   const refusals: string[] = []
   for (const { name } of episode.scenario.plans) {
-    const list = await episode.cli.probe('restore', name)
+    const list = await episode.cli.probe('undo', 'files', name)
     if (!isUnknownCommand(list) && !lists(list, version)) {
       refusals.push(`planfold undo files ${name} does not list it`)
       continue
