@@ -57,7 +57,7 @@ const LARGE = 200
 export function useCritical({ tasks, byName, shape }: LivePlan): CriticalPath {
   const now = useNow()
   const when = tasks.length < LARGE ? tasks : now
-  // biome-ignore lint/correctness/useExhaustiveDependencies: of a large plan, as it stood a moment ago.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: of a large plan, an earlier state.
   return useMemo(() => criticalPath(tasks, byName), [when, shape])
 }
 

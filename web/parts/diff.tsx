@@ -205,7 +205,7 @@ function CommentRow({ line, path, comments, open, width }: Commented & { readonl
         <textarea
           className="field"
           rows={2}
-          // biome-ignore lint/a11y/noAutofocus: somebody just asked for it.
+          // biome-ignore lint/a11y/noAutofocus: the person just opened it.
           autoFocus={open === place}
           aria-label={`What is to be changed in ${place}`}
           placeholder="What should change here?"
