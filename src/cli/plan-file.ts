@@ -31,7 +31,7 @@ async function unknownTemplates(context: Context, definition: PlanDefinition): P
     templatesIn(task).map(({ template, at }) => ({ template, at, task: name })),
   )
   if (named.length === 0) return []
-  const { shelf } = await import('./commands/formats/template-list.ts')
+  const { shelf } = await import('./commands/formats/template-shelf.ts')
   const known = (await shelf(context)).map(({ name }) => name)
   return named.filter(({ template }) => !known.includes(template)).map(one => faultOf(one, known))
 }

@@ -12,7 +12,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { CliError, type Context, EXIT, envelope, print, printNote, usage } from '../../command.ts'
 import { type PlanFile, parsePlanText, readPlanFile, readText } from '../../plan-file.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
-import { faulty, findTemplate } from './template-list.ts'
+import { faulty, findTemplate } from './template-shelf.ts'
 
 // `--set key=value` and `--set-file key=path`: words of the command line become values of the declared types. What cannot be
 // one is left as text, so that the check of the parameters says what is wrong with it.

@@ -114,5 +114,5 @@ export function addTemplates(program: Command, act: Act): void {
     .option('--name <name>', 'name of the template')
     .option('--parameter <name=value>', 'turn this value into a parameter; repeat for more', collectValues)
     .option('--replace', 'overwrite a template of the same name')
-    .action(act(async () => (await import('../formats/template-list.ts')).templateSave))
+    .action(act(async () => (await import('../formats/template-save.ts')).templateSave))
 }
