@@ -251,6 +251,7 @@ heldTest('a check of a draft is tried on a copy: it passes, fails, or nobody kno
   expect(await check('grep -q one a.txt')).toBe('passes')
   expect(await check('echo two > a.txt && grep -q one a.txt')).toBe('fails')
   expect(await check('no-such-program')).toBe('unknown')
+  expect(await check('echo "no tests ran in 0.01s"; exit 5')).toBe('unknown')
   expect(await check('sleep 60')).toBe('unknown')
   expect(treeOf(root)).toBe(before)
 })

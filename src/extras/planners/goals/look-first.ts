@@ -19,6 +19,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { ranNoTest } from '../../../format/test-results/test-results.ts'
 import { inheritedEnvironment, type Variables } from '../../../safety/environment.ts'
 import { findProgram } from '../../../safety/find-program.ts'
 import { bubblewrap } from '../../../safety/sandbox/bubblewrap.ts'
@@ -116,11 +117,17 @@ export async function checksOnCopy(place: LookPlace, { maxMs, signal }: LookOpti
   return async script => {
     if (typeof ready === 'string' || leftMs < LEAST_MS) return 'unknown'
     const began = place.now()
-    const { exit, why } = await run({ ...place, ...ready, signal }, { run: ['/bin/sh', '-c', script] }, leftMs * SHARE)
+    const { exit, printed, why } = await run(
+      { ...place, ...ready, signal },
+      { run: ['/bin/sh', '-c', script] },
+      leftMs * SHARE,
+    )
     leftMs -= place.now() - began
     if (signal?.aborted === true) throw new PlanningFailure(STOPPED)
     if (why !== null || exit === null || exit === 126 || exit === 127) return 'unknown'
-    return exit === 0 ? 'passes' : 'fails'
+    if (exit === 0) return 'passes'
+    // A runner that finds no test ends with a failure, but none was seen to fail.
+    return ranNoTest(printed) ? 'unknown' : 'fails'
   }
 }
 

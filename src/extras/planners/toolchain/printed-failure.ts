@@ -2,6 +2,7 @@
 // installation caused it.
 
 import { stripVTControlCharacters } from 'node:util'
+import { ranNoTest } from '../../../format/test-results/test-results.ts'
 import type { LookedCommand } from '../look-result.ts'
 
 export interface PrintedFailure extends Pick<LookedCommand, 'failed' | 'total' | 'places' | 'lines'> {
@@ -43,10 +44,18 @@ export function readPrinted(text: string, printing: Printing): PrintedFailure {
     output.some(line => /ENOENT|No such file/.test(line) && line.includes(`${home}/`))
   const named = placesIn(lines.slice(0, READ_MAX), printing)
   const places = named.some(({ line }) => line !== null) ? named.filter(({ line }) => line !== null) : named
+  const counts = countsIn(output.join('\n'))
+  const isEmptyRun = counts.failed === undefined && ranNoTest(output.join('\n'))
   const from = Math.max(0, lines.findIndex(line => places.some(({ file }) => line.includes(baseOf(file)))) - 3)
   return {
-    ...countsIn(output.join('\n')),
-    mark: mark ?? (isOfHome ? 'it looks for a file of your home, which is empty in the sandbox' : null),
+    ...counts,
+    mark:
+      mark ??
+      (isOfHome
+        ? 'it looks for a file of your home, which is empty in the sandbox'
+        : isEmptyRun
+          ? 'it ran no test'
+          : null),
     places: places.slice(0, PLACES_MAX),
     lines: lines
       .slice(from)
