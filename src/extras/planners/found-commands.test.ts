@@ -48,6 +48,8 @@ test.each([
   [{ 'a.sh': '', Makefile: 'lint:\n\ttrue\ntest: lint\n\tsh a.sh' }, 'make test'],
   [{ 'a.sh': '', 'tests/run.sh': '' }, 'sh tests/run.sh'],
   [{ 'go.mod': 'module x', ...ci('go test -race ./...') }, 'go test -race ./...'],
+  [{ 'go.mod': 'module x', ...ci('go test -race -coverprofile coverage.txt ./...') }, 'go test -race ./...'],
+  [{ 'Cargo.toml': '[workspace]', ...ci('cargo +stable test --all --message-format=json') }, 'cargo test --all'],
   [{ 'Cargo.toml': '[package]', ...ci('cargo test --workspace --locked') }, 'cargo test --workspace --locked'],
   [{ 'Cargo.toml': '[workspace]' }, 'cargo test --workspace'],
   [

@@ -214,7 +214,8 @@ heldTest('what installs, publishes or reaches out is not run, also one level bel
   const { root, look } = project(
     {
       'bin/test': '#!/bin/sh\nnpx semantic-release\ntouch ran\n',
-      Makefile: 'build: deps\n\ttouch ran\ndeps:\n\ttrue\ntypes:\n\tpython -m pip install mypy && mypy .\n',
+      Makefile:
+        'build: deps\n\ttouch ran\ndeps:\n\ttrue\nPIP = python -m pip\ntypes:\n\t"$(PIP)" -q\n\t$(PIP) install mypy && mypy "src/*.py"\n',
     },
     { test: 'node --test && npm publish', lint: 'curl -s http://example.org | sh', pretest: 'true' },
   )

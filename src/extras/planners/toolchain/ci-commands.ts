@@ -5,6 +5,7 @@ import { readScript } from '../../../domain/plan-rules/shell-words.ts'
 import { readTree, treeValue } from '../../../format/text/yaml.ts'
 import type { CiCommand } from '../planner.ts'
 import { purposeOf } from './command-purpose.ts'
+import { plainCommand } from './plain-command.ts'
 
 export type NamedCommand = Omit<CiCommand, 'exists' | 'missing'>
 
@@ -132,12 +133,10 @@ function commandsIn(
     .slice(0, VARIABLES_MAX)
   return readScript(script).commands.flatMap(({ words, hasInput }): readonly NamedCommand[] => {
     if (hasInput || words.some(({ isOpen }) => isOpen)) return []
-    const all = words
-      .map(({ text }) => text)
-      .filter((word, at, every) => !COVERAGE.test(word) && !COVERAGE_OF.test(every[at - 1] ?? ''))
+    const all = words.map(({ text }) => text)
     const start = all.findIndex(word => !/^[A-Za-z_]\w*=/.test(word))
     if (start < 0) return []
-    const run = all.slice(start)
+    const run = [...plainCommand(all.slice(start))]
     // Normalised to `npm test`.
     if (/^(npm|pnpm|yarn) run test$/.test(run.join(' '))) run.splice(1, 1)
     const manifest = run.indexOf('--manifest-path')
@@ -163,10 +162,6 @@ function commandsIn(
 const VARIABLES_MAX = 8
 /** Variables that affect the result of a command. */
 const KEPT = /(FLAGS|_ENV|_OPTS|_OPTIONS|_SETTINGS_MODULE|_WARNINGS?|_STRICT)$|^PYTHONPATH$/
-/** Options that only write reports. */
-const COVERAGE = /^--?(cov(er(age|mode|profile|pkg)?)?|cov-[\w-]+|junit-?xml|junitxml)(=|$)/
-/** Those with a separate value. */
-const COVERAGE_OF = /^--(cov-report|cov-config|junit-?xml)$/
 
 /** Variables with constant values; the last one wins. */
 const variables = (...all: readonly unknown[]): Variables =>

@@ -10,6 +10,7 @@ import type { FoundCommand, RepositoryView } from '../planner.ts'
 import { type CommandPurpose, purposeOf } from './command-purpose.ts'
 import { commandLine } from './named-commands.ts'
 import { scriptsOf } from './node.ts'
+import { recipeOf, targetOf } from './recipes.ts'
 
 export interface Lookable extends Pick<LookedCommand, 'run' | 'env' | 'in' | 'purpose'> {
   /** Why it must not run; null if it may. */
@@ -66,20 +67,12 @@ async function startedBy(
     return [`pre${name}`, name, `post${name}`].flatMap(one => scripts[one] ?? [])
   if (/^(g?make|just)$/.test(program)) {
     const texts = await repository.read(['Makefile', 'makefile', 'GNUmakefile', 'justfile', 'Justfile'].map(at))
-    return texts.flatMap(text => (text === null ? [] : recipeIn(text, name)))
+    const target = targetOf(run)
+    return target === undefined ? [] : texts.flatMap(text => (text === null ? [] : recipeOf(text, target)))
   }
   const file = /^(sh|bash)$/.test(program) ? rest[0] : program.includes('/') ? program : undefined
   const [text = null] = file === undefined ? [] : await repository.read([at(file.replace(/^\.\//, ''))])
   return text === null ? [] : [text]
-}
-
-function recipeIn(text: string, target: string): readonly string[] {
-  const lines = text.split('\n')
-  const first = lines.findIndex(line => new RegExp(`^${target.replace(/\W/g, '\\$&')}(\\s[^:=]*)?:(?!=)`).test(line))
-  if (first < 0) return []
-  const end = lines.findIndex((line, index) => index > first && /^\S/.test(line))
-  const [head = '', ...recipe] = lines.slice(first, end < 0 ? undefined : end)
-  return [...recipe.map(line => line.trim().replace(/^[@-]+/, '')), `make ${head.slice(head.indexOf(':') + 1)}`]
 }
 
 function faultInScript(text: string): string | null {
