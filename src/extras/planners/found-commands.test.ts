@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { findToolchain } from './found-commands.ts'
-import type { RepositoryView } from './planner.ts'
+import { type Looked, NOT_INSTALLED, type RepositoryView } from './planner.ts'
 
 interface Machine {
   readonly programs?: readonly string[]
@@ -16,6 +16,7 @@ const found = (
   files: { readonly [path: string]: string },
   { programs = [], packages, there = {} }: Machine = {},
   about?: string[],
+  looked?: Looked,
 ) =>
   findToolchain(
     {
@@ -28,6 +29,7 @@ const found = (
       state: async () => null,
     } satisfies RepositoryView,
     about,
+    looked,
   )
 
 const script = (test: string) => JSON.stringify({ scripts: { test } })
@@ -339,4 +341,47 @@ test('a Python project without pytest gets an environment of its own, and is tes
   const { installation, commands } = await found(files, { programs: ['python3'] })
   expect(installation?.run).toEqual(['sh', '-c', "python3 -m venv .venv && .venv/bin/pip install pytest -e '.[test]'"])
   expect(commands.test).toMatchObject({ run: ['./.venv/bin/pytest'], exists: true })
+})
+
+test.each<[what: string, files: { readonly [path: string]: string }, machine: Machine, ran: string, install: string]>([
+  ['npm', app, { programs: ['npm'], there: { [record]: 0 } }, 'npm test', 'npm ci'],
+  ['uv', { ...python, 'uv.lock': '' }, { programs: ['uv'], there: { '.venv': 0 } }, 'uv run pytest', 'uv sync'],
+  ['poetry', { ...python, 'poetry.lock': '' }, { programs: ['poetry'] }, 'poetry run pytest', 'poetry install'],
+  [
+    'pip, with an environment',
+    python,
+    { programs: ['pytest', 'python3'], there: { venv: 0 } },
+    'pytest',
+    'venv/bin/python3 -m pip install pytest -e .',
+  ],
+  [
+    'pip, without one',
+    python,
+    { programs: ['pytest', 'python3'] },
+    'pytest',
+    'sh -c python3 -m venv .venv && .venv/bin/pip install pytest -e .',
+  ],
+  [
+    'gems',
+    { Gemfile: "gem 'rspec'", '.rspec': '', 'spec/a_spec.rb': '' },
+    { programs: ['bundle'] },
+    'bundle exec rspec',
+    'bundle install',
+  ],
+  ['Go', { 'go.mod': 'module x' }, { programs: ['go'] }, 'go test ./...', 'go mod download'],
+  [
+    'Rust',
+    { 'Cargo.toml': '[package]', 'Cargo.lock': '' },
+    { programs: ['cargo'] },
+    'cargo test',
+    'cargo fetch --locked',
+  ],
+])('a run shows that something is missing: it is installed first, with %s', async (_, files, machine, ran, install) => {
+  const after = async (why: string) => {
+    const command = { run: ran.split(' '), purpose: 'test', status: 'unknown', why, places: [], lines: [] } as const
+    return (await found(files, machine, [], { commands: [command], ms: 1 })).installation
+  }
+  expect((await after(NOT_INSTALLED))?.run.join(' ')).toBe(install)
+  expect((await after(NOT_INSTALLED))?.why).toBe(`'${ran}' says that ${NOT_INSTALLED}`)
+  expect(await after('it had not ended after 12 s')).toBe(null)
 })

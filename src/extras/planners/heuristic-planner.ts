@@ -108,7 +108,7 @@ async function propose({
   const feedback = readComments(comments, { paths, tasks })
   const followed = { ...feedback, not: [...feedback.not, ...spared] }
   const placedFirst = placed(aboutFiles(ranking, goal, judged), followed)
-  const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [])
+  const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [], looked)
   const toolchain = await withTestCommand(repository, found, followed)
   const settings =
     judged.kind === 'chore' ? settingsGoal({ goal, paths, texts, ranked: placedFirst.files, not: followed.not }) : null

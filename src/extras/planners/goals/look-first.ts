@@ -32,6 +32,7 @@ import {
   type Looked,
   type LookedCommand,
   lookedLine,
+  NOT_INSTALLED,
   PlanningFailure,
   type RepositoryView,
   type RunCheck,
@@ -94,7 +95,7 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
       const { mark, failed, total, places, lines } = printed
       if (ended.why !== null) unknown(ended.why)
       else if (ended.exit === 0) seen.push({ ...named, status: 'passes', places: [], lines: [] })
-      else if (mark !== null || ended.exit === 127) unknown(mark ?? 'something is not installed')
+      else if (mark !== null || ended.exit === 127) unknown(mark ?? NOT_INSTALLED)
       else if (places.length === 0) unknown(`it fails (exit ${ended.exit}) and names no file of the repository`)
       else {
         const counts =

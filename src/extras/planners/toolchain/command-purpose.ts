@@ -55,7 +55,7 @@ const NAMES: readonly (readonly [RegExp, CommandPurpose])[] = [
 
 /** Wrappers before the program: `npx eslint`, `bundle exec rspec`, `uv run pytest`, `python -m mypy`. */
 const STARTERS =
-  /^(?:(?:time|env|xvfb-run(?: -\S+)*|npx(?: (?:-p|--package) \S+| -\S+)*|bunx|pnpm exec|pnpm dlx|yarn exec|npm exec --|bundle exec|(?:uv|poetry|pipenv|pdm|rye|hatch) run(?: (?:-p|--(?:group|only-group|no-group|extra|with|with-editable|python|package|directory|project|env-file)) \S+| -\S+)*|uvx|python[\d.]*(?: -[XW] ?\S+| -[A-Za-z]+)* -m|coverage run(?: -\S+)* -m|coverage run(?: -\S+)*|cross-env|\w+=\S*) )+/
+  /^(?:(?:time|env|xvfb-run(?: -\S+)*|npx(?: (?:-p|--package) \S+| -\S+)*|bunx|pnpm exec|pnpm dlx|yarn exec|npm exec --|bundle exec|(?:uv|poetry|pipenv|pdm|rye|hatch) run(?: (?:-p|--(?:group|only-group|no-group|extra|with|with-editable|python|package|directory|project|env-file)) \S+| -\S+)*|uvx|(?:\S*\/)?python[\d.]*(?: -[XW] ?\S+| -[A-Za-z]+)* -m|coverage run(?: -\S+)* -m|coverage run(?: -\S+)*|cross-env|\w+=\S*) )+/
 const RUNNERS =
   /^(npm|pnpm|yarn|bun|deno|make|gmake|just|task|rake|tox|nox|poe|hatch|composer|invoke|uv|poetry|pdm|moon|turbo|nx)$/
 /** Package manager commands that are not scripts. */

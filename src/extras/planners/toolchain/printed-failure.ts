@@ -3,7 +3,7 @@
 
 import { stripVTControlCharacters } from 'node:util'
 import { ranNoTest } from '../../../format/test-results/test-results.ts'
-import type { LookedCommand } from '../look-result.ts'
+import { type LookedCommand, NOT_INSTALLED as MISSING } from '../look-result.ts'
 
 export interface PrintedFailure extends Pick<LookedCommand, 'failed' | 'total' | 'places' | 'lines'> {
   /** Why it says nothing about the project, as the end of a sentence; null if no such reason was found. */
@@ -66,7 +66,6 @@ export function readPrinted(text: string, printing: Printing): PrintedFailure {
 }
 
 const SANDBOXED = 'it fails in the sandbox'
-const MISSING = 'something is not installed'
 const MARKS: readonly (readonly [RegExp, string])[] = [
   [/\bEROFS\b|Read-only file system/i, `${SANDBOXED}, where it cannot write to a shared folder`],
   [/\bENOENT\b.*\bmkdir\b|\bmkdir\b.*(ENOENT|No such file)/, `${SANDBOXED}, where a folder is missing`],
@@ -84,7 +83,7 @@ const MARKS: readonly (readonly [RegExp, string])[] = [
     MISSING,
   ],
   [
-    /\bENOTCACHED\b|npx canceled|no required module provides package|module lookup disabled|cannot find package|failed to (download|get) /i,
+    /\bENOTCACHED\b|npx canceled|no required module provides package|module lookup disabled|cannot find package|failed to (download|get) |you're using offline mode|but --offline was specified/i,
     MISSING,
   ],
 ]
