@@ -73,6 +73,22 @@ test.each([
 test('type checks and named environments are found', async () => {
   const types = async (files: { readonly [path: string]: string }) => (await found(files)).commands.types?.run.join(' ')
   expect(await types({ 'package.json': '{"scripts":{"typecheck":"tsc"}}' })).toBe('npm run typecheck')
+  expect(await types({ 'package.json': '{"scripts":{"types:check":"tsc -p .","types:build":"tsc"}}' })).toBe(
+    'npm run types:check',
+  )
+  expect(await types({ 'package.json': '{"scripts":{"types":"tsup --dts","types:watch":"tsc -w"}}' })).toBe(
+    'npm run types',
+  )
+  const own = {
+    'package.json': '{"scripts":{"types:check":"tsc"},"devDependencies":{"typescript":"5"}}',
+    'tsconfig.json': '{}',
+  }
+  const { commands } = await found({ ...own, ...ci('npx tsc') })
+  expect([commands.types?.run.join(' '), commands.build, commands.ci.map(({ run }) => run.join(' '))]).toEqual([
+    'npm run types:check',
+    null,
+    ['npm run types:check'],
+  ])
   expect(await types({ 'pyproject.toml': '[tool.mypy]', 'a.py': '' })).toBe('mypy .')
   expect(await types({ 'pyproject.toml': '[tool.mypy]', 'a.py': '', ...ci('mypy src') })).toBe('mypy src')
   expect(await types({ 'tox.ini': '[testenv:typing]\ncommands = x', 'a.py': '' })).toBe('tox -e typing')

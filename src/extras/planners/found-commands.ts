@@ -11,6 +11,7 @@ import { candidatesIn } from './toolchain/finders.ts'
 import { findInstallation, lockedInstallation } from './toolchain/installation.ts'
 import { nodeManager, scriptsOf } from './toolchain/node.ts'
 import { allOf, inFolder, packageFolders, packagesAround, seenFrom } from './toolchain/packages.ts'
+import { type Scripts, workOf } from './toolchain/project-script.ts'
 import { firstPythonTests, PYTHON_FILES } from './toolchain/python.ts'
 
 export interface Toolchain {
@@ -74,6 +75,7 @@ export async function findToolchain(
   const named = ciCommands(
     ciFiles(files).map(path => [path, top.text(path)] as const),
     scriptsOf(top.text('package.json')),
+    nodeManager(top),
   )
   const language = languageOf(about[0] ?? '') ?? languagesOf(files)[0] ?? null
   const commandIn = async (evidence: Evidence, purpose: Purpose): Promise<FoundCommand | null> => {
@@ -93,6 +95,9 @@ export async function findToolchain(
     (await commandIn(top, purpose)) ?? (tests.folder === '' ? null : await commandIn(part, purpose))
   const isOther = whole !== null && test !== null && whole.run.join(' ') !== test.run.join(' ')
   const [lint, types, build] = [await either('lint'), await either('types'), await either('build')]
+  const scripts = scriptsOf(top.text('package.json'))
+  // CI's `tsc` beside a script that checks the types is no build.
+  const isTypes = build !== null && types !== null && build.from.startsWith('.') && isSameWork(build, types, scripts)
   const lacks = lackingIn(looked, [test, whole], [lint, types, build])
   const installation = test === null ? null : await findInstallation(repository, [part, ...part.above], test, lacks)
   const commands: FoundCommands = {
@@ -100,9 +105,12 @@ export async function findToolchain(
     ...(isOther ? { allTests: whole } : {}),
     lint,
     types,
-    build,
+    build: isTypes ? null : build,
     ci: await Promise.all(
       named.map(async one => {
+        const own =
+          one.in === undefined ? ([test, whole, lint, types].find(two => isSameWork(one, two, scripts)) ?? null) : null
+        if (own !== null) return { ...one, ...own, purpose: own === types ? 'types' : one.purpose, from: one.from }
         const evidence = opened(one.in === undefined ? '' : `${one.in.replace(/\/$/, '')}/`)
         // Without the program's option for the folder: `commandLine` changes to `in` first.
         return {
@@ -123,6 +131,12 @@ export async function findToolchain(
     reinstallation: lockedInstallation(top),
   }
 }
+
+const isSameWork = (
+  one: Pick<FoundCommand, 'run'>,
+  other: Pick<FoundCommand, 'run'> | null,
+  scripts: Scripts,
+): boolean => other !== null && workOf(one.run, scripts) === workOf(other.run, scripts)
 
 /** The run that shows what is missing. Of the other checks only scripts count, whose tools come with the same installation. */
 function lackingIn(

@@ -63,8 +63,9 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
   const began = place.now()
   const took = (): number => Math.round(place.now() - began)
   const nothing = (none: string): Looked => ({ commands: [], ms: took(), none })
-  const { commands, tools } = await commandsToLookAt(place.repository)
-  if (commands.length === 0) return nothing('no command to test, lint, check types or build was found')
+  const { commands, missing, tools } = await commandsToLookAt(place.repository)
+  if (commands.length === 0)
+    return nothing(missing.join(', ') || 'no command to test, lint, check types or build was found')
   const ready = await prepare(place)
   if (typeof ready === 'string') return nothing(ready)
   const { root, parts } = ready

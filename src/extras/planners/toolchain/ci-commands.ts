@@ -6,6 +6,7 @@ import { readTree, treeValue } from '../../../format/text/yaml.ts'
 import type { CiCommand } from '../planner.ts'
 import { purposeOf } from './command-purpose.ts'
 import { plainCommand } from './plain-command.ts'
+import { asScript } from './project-script.ts'
 
 export type NamedCommand = Omit<CiCommand, 'exists' | 'missing'>
 
@@ -23,6 +24,7 @@ export const ciFiles = (paths: readonly string[]): readonly string[] =>
 export function ciCommands(
   files: readonly (readonly [path: string, text: string | null])[],
   scripts: Variables,
+  manager = 'npm',
 ): readonly NamedCommand[] {
   const found = new Map<string, NamedCommand>()
   let left = TOTAL_MAX
@@ -30,7 +32,7 @@ export function ciCommands(
     left -= text?.length ?? 0
     if (left < 0) break
     for (const step of stepsIn(path, text)) {
-      for (const command of commandsIn(path, step, scripts)) {
+      for (const command of commandsIn(path, step, scripts, manager)) {
         const key = JSON.stringify([command.run, command.in])
         if (!found.has(key) && found.size < COMMANDS_MAX) found.set(key, command)
       }
@@ -126,6 +128,7 @@ function commandsIn(
   path: string,
   { job, step, script, folder, env }: CiStep,
   scripts: Variables,
+  manager: string,
 ): readonly NamedCommand[] {
   if (folder !== null && (!/^[\w@][\w@./-]*$/.test(folder) || folder.includes('..'))) return []
   const kept = Object.entries(env)
@@ -136,9 +139,9 @@ function commandsIn(
     const all = words.map(({ text }) => text)
     const start = all.findIndex(word => !/^[A-Za-z_]\w*=/.test(word))
     if (start < 0) return []
-    const run = [...plainCommand(all.slice(start))]
-    // Normalised to `npm test`.
-    if (/^(npm|pnpm|yarn) run test$/.test(run.join(' '))) run.splice(1, 1)
+    const plain = plainCommand(all.slice(start))
+    const isTop = folder === null || folder === '.'
+    const run = [...(isTop ? asScript(plain, scripts, manager) : plain)]
     const manifest = run.indexOf('--manifest-path')
     if (manifest > 0 && /^(\.\/)?Cargo\.toml$/.test(run[manifest + 1] ?? '')) run.splice(manifest, 2)
     const purpose = purposeOf(run, scripts)

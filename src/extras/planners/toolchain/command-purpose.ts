@@ -65,7 +65,8 @@ const BUILT_IN = new Set(
 const REWRITES = /^(--fix|--fix-dangerously|--write|--unsafe-fixes|--apply|--autocorrect|--auto-correct|--watch)$/
 const LOOKS = /(^| )(--version|--help|-V|version|help)( |$)/
 
-const withoutStarter = (argv: readonly string[]): readonly string[] => {
+/** Without the wrappers before the program. */
+export const withoutStarter = (argv: readonly string[]): readonly string[] => {
   const line = argv.map(word => word.replaceAll(' ', '\u00a0')).join(' ')
   const rest = line.replace(STARTERS, '')
   return (rest === line ? argv : rest.split(' ')).map(word => word.replaceAll('\u00a0', ' '))

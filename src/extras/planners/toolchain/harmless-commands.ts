@@ -8,8 +8,8 @@ import { findToolchain } from '../found-commands.ts'
 import type { LookedCommand } from '../look-result.ts'
 import type { FoundCommand, RepositoryView } from '../planner.ts'
 import { type CommandPurpose, purposeOf } from './command-purpose.ts'
-import { commandLine } from './named-commands.ts'
 import { scriptsOf } from './node.ts'
+import { workOf } from './project-script.ts'
 import { recipeOf, targetOf } from './recipes.ts'
 
 export interface Lookable extends Pick<LookedCommand, 'run' | 'env' | 'in' | 'purpose'> {
@@ -19,9 +19,13 @@ export interface Lookable extends Pick<LookedCommand, 'run' | 'env' | 'in' | 'pu
 
 export interface LookableCommands {
   readonly commands: readonly Lookable[]
+  /** Why commands that were found cannot start here: `'bundle' is not installed`. */
+  readonly missing: readonly string[]
   /** Scripts the commands run: naming one in an error does not mean it is wrong. */
   readonly tools: readonly string[]
 }
+
+type Known = FoundCommand & Pick<LookedCommand, 'env' | 'in' | 'purpose'>
 
 const COMMANDS_MAX = 8
 /** The slowest comes last, so that the others get their time. */
@@ -30,9 +34,18 @@ const ORDER: readonly CommandPurpose[] = ['lint', 'types', 'build', 'test']
 export async function commandsToLookAt(repository: RepositoryView): Promise<LookableCommands> {
   const { commands, tools } = await findToolchain(repository)
   const own = ORDER.flatMap(purpose => (commands[purpose] === null ? [] : [{ ...commands[purpose], purpose }]))
-  const all = new Map<string, FoundCommand & Pick<LookedCommand, 'env' | 'in' | 'purpose'>>()
-  for (const one of [...own, ...commands.ci])
-    if (one.exists && !all.has(commandLine(one))) all.set(commandLine(one), one)
+  const [manifest = null] = await repository.read(['package.json'])
+  const scripts = scriptsOf(manifest)
+  const known: readonly Known[] = [...own, ...commands.ci]
+  const all = new Map<string, Known>()
+  for (const one of known) {
+    if (!one.exists) continue
+    const work = `${one.in ?? ''} ${workOf(one.run, one.in === undefined ? scripts : {})}`
+    const before = all.get(work)
+    // With the variables of CI it is stricter, and no other work.
+    if (before === undefined || (before.env === undefined && one.run.join(' ') === before.run.join(' ')))
+      all.set(work, one)
+  }
   const chosen = [...all.values()]
     .sort((a, b) => ORDER.indexOf(a.purpose) - ORDER.indexOf(b.purpose))
     .slice(0, COMMANDS_MAX)
@@ -42,7 +55,8 @@ export async function commandsToLookAt(repository: RepositoryView): Promise<Look
       return { run, purpose, ...where, refused: await refusalOf(repository, run, folder ?? '') }
     }),
   )
-  return { commands: found, tools }
+  const missing = known.filter(({ exists }) => !exists).flatMap(one => one.missing ?? [])
+  return { commands: found, missing: [...new Set(missing)], tools }
 }
 
 async function refusalOf(repository: RepositoryView, run: readonly string[], folder: string): Promise<string | null> {
