@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type CommandStepsInput, commandSteps, rolloutSteps } from './command-steps.ts'
 import { composePlan, type GoalPlaces, type WriteScopes } from './compose-plan.ts'
-import { changeLog } from './draft/change-log.ts'
+import { changeLog, openLogs } from './draft/change-log.ts'
 import { likelyTest, oneTestCommand } from './draft/one-test.ts'
 import { causesToday, endsToday, judgedToday, placedToday, redToday, scopeToday } from './draft/today.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
@@ -293,6 +293,7 @@ async function placesOf(
     ),
     causes,
     changeLog: changeLog({ paths, history, limits: goal.limits }),
+    openLogs: openLogs({ paths, history, limits: goal.limits, file: analysis.files[0]?.path ?? '' }),
     test: test?.path ?? null,
     oneTest: test === undefined ? null : await oneTestCommand(repository, { toolchain, paths, file: test.path }),
     holding,
