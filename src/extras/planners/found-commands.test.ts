@@ -359,6 +359,15 @@ test('a Python project without pytest gets an environment of its own, and is tes
   expect(commands.test).toMatchObject({ run: ['./.venv/bin/pytest'], exists: true })
 })
 
+test('extras with dots are found as well', async () => {
+  const text =
+    '[project]\nname = "a"\noptional-dependencies.docs = [ "x" ]\noptional-dependencies.tests = [\n  "freezegun",\n]\n[tool.pytest]\n'
+  const files = { ...python, 'pyproject.toml': text }
+  const { installation } = await found(files, { programs: ['python3', 'pytest'] })
+  expect(installation?.run.at(-1)).toBe("python3 -m venv .venv && .venv/bin/pip install pytest -e '.[tests]'")
+  expect(installation?.why).toContain('freezegun')
+})
+
 test.each<[what: string, files: { readonly [path: string]: string }, machine: Machine, ran: string, install: string]>([
   ['npm', app, { programs: ['npm'], there: { [record]: 0 } }, 'npm test', 'npm ci'],
   ['uv', { ...python, 'uv.lock': '' }, { programs: ['uv'], there: { '.venv': 0 } }, 'uv run pytest', 'uv sync'],

@@ -252,5 +252,7 @@ function newTests(
   const [folder, file] = [source.slice(0, source.lastIndexOf('/') + 1), source.slice(source.lastIndexOf('/') + 1)]
   const stem = file.replace(/\.\w+$/, '')
   const ending = /(?:[._-](?:test|spec)s?|Test|Spec)?\.\w+$/.exec(name)?.[0] ?? ''
-  return [`${folder}${name.startsWith('test_') ? 'test_' : ''}${stem}${ending}`]
+  const fresh = `${folder}${name.startsWith('test_') ? 'test_' : ''}${stem}${ending}`
+  // Beside a plain `tests.js` there is no name that makes a test of it.
+  return roleOf(fresh) === 'test' ? [fresh] : []
 }

@@ -76,7 +76,8 @@ const WORDS = Array.from({ length: 40 }, (_, at) => `word${at}`).join(' ')
 test('without a terminal, and where it is high enough, no sentence is cut', () => {
   const proposal = { ...PROPOSAL, assumptions: [`assumed ${WORDS}`] }
   const look = { run: ['npm', 'test'], purpose: 'test', status: 'unknown', why: WORDS, places: [], lines: [] } as const
-  const looked = { ...proposal, analysis: { ...proposal.analysis, looked: { commands: [look], ms: 1 } } }
+  const commands = [look, { ...look, run: ['npm', 'run', 'lint'] }]
+  const looked = { ...proposal, analysis: { ...proposal.analysis, looked: { commands, ms: 1 } } }
   const fix = task('fix', {
     title: `Mend ${WORDS.slice(0, 60)}`,
     action: { type: 'external' },
@@ -85,13 +86,18 @@ test('without a terminal, and where it is high enough, no sentence is cut', () =
     accept: [{ type: 'prose', text: WORDS }],
   })
   const shown = (terminal: ReturnType<typeof typing> | null) =>
-    proposalScreen({ paint: paint(false), terminal }, looked, plan('p', task('a'), { ...fix, needs: [task('a').id] }))
+    proposalScreen({ paint: paint(false), terminal }, looked, {
+      ...plan('p', task('a'), { ...fix, needs: [task('a').id] }),
+      ...{ title: `${WORDS.slice(0, 99)}…`, goal: WORDS.slice(0, 120) },
+    })
   const high = { ...typing(''), columns: () => 60, rows: () => 90 }
   for (const lines of [shown(null), shown(high)]) {
     const text = lines.map(line => line.replace(/^[│├└─ ]+/, '')).join(' ')
     expect(text).not.toContain('…')
     expect(text.split(WORDS)).toHaveLength(5)
     expect(text).toContain('← a')
+    expect(text.startsWith(`p — ${WORDS.slice(0, 120)}`)).toBe(true)
+    expect(text).toContain('npm run lint, npm test: could not be looked at')
   }
   for (const line of shown(high)) expect(width(line)).toBeLessThan(60)
   const tests = task('fix', {
@@ -106,10 +112,10 @@ test('without a terminal, and where it is high enough, no sentence is cut', () =
       { ...check(`grep ${'y'.repeat(80)}`), text: 'it is gone' },
     ],
   })
-  const commands = proposalScreen({ paint: paint(false), terminal: null }, PROPOSAL, plan('p', tests)).join(' ')
+  const scripts = proposalScreen({ paint: paint(false), terminal: null }, PROPOSAL, plan('p', tests)).join(' ')
   // A command is cut, and the sentences around it are not.
-  expect(commands.replace(/ +/g, ' ')).toContain('none is gone (npm test);')
-  expect(commands.replace(/ +/g, ' ')).toMatch(/x{50,}….* it is gone \(grep y+…\)/)
+  expect(scripts.replace(/ +/g, ' ')).toContain('none is gone (npm test);')
+  expect(scripts.replace(/ +/g, ' ')).toMatch(/x{50,}….* it is gone \(grep y+…\)/)
   expect(shown({ ...high, rows: () => 20 }).join('')).toContain('…')
 })
 

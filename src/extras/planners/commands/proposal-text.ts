@@ -16,7 +16,14 @@ import { analyzed } from '../../../operations/analyze-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { isByOthers } from '../goals/plan-goal.ts'
 import type { TimeRange } from '../goals/time-range.ts'
-import { type FoundCommand, type Looked, lookedText, type PlanProposal } from '../planner.ts'
+import {
+  type FoundCommand,
+  type Looked,
+  type LookedCommand,
+  lookedLine,
+  lookedText,
+  type PlanProposal,
+} from '../planner.ts'
 
 const COLUMNS = 100
 const ASSUMED_SHOWN = 6
@@ -88,7 +95,8 @@ export function proposalScreen(
         )
       },
     }).flatMap((line, at) => {
-      const shown = linesMax > 2 ? hung(escaped(line), columns) : [cut(escaped(line), columns)]
+      const text = at === 0 && linesMax > 2 ? headOf(definition) : line
+      const shown = linesMax > 2 ? hung(escaped(text), columns) : [cut(escaped(text), columns)]
       return at === 0 || TASK_LINE.test(line) ? shown : shown.map(paint.dim)
     })
   const whole = [...drawn(Number.POSITIVE_INFINITY), ...restOf(true)]
@@ -97,6 +105,17 @@ export function proposalScreen(
   const roomy = [...drawn(2), ...restOf(false)]
   return [whole, roomy].find(lines => lines.length <= room) ?? [...drawn(1), ...restOf(false)]
 }
+
+/** The name and the goal, whole if it is a line. */
+function headOf({ name, title, goal = '' }: PlanDefinition): string {
+  const [line = ''] = goal.split('\n')
+  const isCut =
+    title?.endsWith('…') === true && line.startsWith(title.slice(0, -1).trimEnd()) && line.length <= HEAD_MAX
+  const text = isCut ? line : (title ?? line).slice(0, HEAD_MAX)
+  return text === '' ? name : `${name} — ${text}`
+}
+
+const HEAD_MAX = 300
 
 /** A line of the tree; what does not fit stands below it, beside the branches. */
 function hung(line: string, columns: number): readonly string[] {
@@ -176,12 +195,23 @@ function lookedRow(looked: Looked | undefined, columns: number | null): readonly
   if (looked === undefined) return []
   const { commands, ms, none } = looked
   if (none !== undefined) return [escaped(`nothing was run: ${none}`)]
-  const sorted = (['fails', 'passes', 'unknown'] as const).flatMap(status =>
+  const known = (['fails', 'passes'] as const).flatMap(status =>
     commands.filter(one => one.status === status).map(lookedText),
   )
+  const sorted = [...known, ...unknownTexts(commands)]
   const time = ` · ${Math.max(1, Math.round(ms / 1000))} s`
   const text = escaped(sorted.join(' · '))
   return [`${columns === null ? text : cut(text, columns - time.length)}${time}`]
+}
+
+/** Commands with the same reason together: one missing program may keep all of them from running. */
+function unknownTexts(commands: readonly LookedCommand[]): readonly string[] {
+  const unknown = commands.filter(({ status }) => status === 'unknown')
+  const reasons = [...new Set(unknown.map(({ why }) => why))]
+  return reasons.map(why => {
+    const [first, ...others] = unknown.filter(one => one.why === why)
+    return [...others.map(lookedLine), lookedText(first!)].join(', ')
+  })
 }
 
 const orNothing = (items: readonly string[]): readonly string[] =>

@@ -32,7 +32,12 @@ const COMMANDS_MAX = 8
 const ORDER: readonly CommandPurpose[] = ['lint', 'types', 'build', 'test']
 
 export async function commandsToLookAt(repository: RepositoryView): Promise<LookableCommands> {
-  const { commands, tools } = await findToolchain(repository)
+  const { commands: found, installation, tools } = await findToolchain(repository)
+  // Its program is there only after the installation.
+  const commands =
+    installation?.test === undefined
+      ? found
+      : { ...found, test: { ...installation.test, exists: false, missing: installation.why } }
   const own = ORDER.flatMap(purpose => (commands[purpose] === null ? [] : [{ ...commands[purpose], purpose }]))
   const [manifest = null] = await repository.read(['package.json'])
   const scripts = scriptsOf(manifest)
@@ -49,14 +54,14 @@ export async function commandsToLookAt(repository: RepositoryView): Promise<Look
   const chosen = [...all.values()]
     .sort((a, b) => ORDER.indexOf(a.purpose) - ORDER.indexOf(b.purpose))
     .slice(0, COMMANDS_MAX)
-  const found = await Promise.all(
+  const lookable = await Promise.all(
     chosen.map(async ({ run, env, in: folder, purpose }): Promise<Lookable> => {
       const where = defined({ env, in: folder })
       return { run, purpose, ...where, refused: await refusalOf(repository, run, folder ?? '') }
     }),
   )
   const missing = known.filter(({ exists }) => !exists).flatMap(one => one.missing ?? [])
-  return { commands: found, missing: [...new Set(missing)], tools }
+  return { commands: lookable, missing: [...new Set(missing)], tools }
 }
 
 async function refusalOf(repository: RepositoryView, run: readonly string[], folder: string): Promise<string | null> {

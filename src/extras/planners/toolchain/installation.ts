@@ -193,8 +193,8 @@ function requiredNames({ files, text }: Evidence, manifest: string): readonly st
   const plain = (name: string): string => name.toLowerCase().replaceAll(/[_.]/g, '-')
   return [
     ...listed(partOf('project'), 'dependencies'),
-    ...listed(partOf('project.optional-dependencies'), testExtra(manifest, 'extra')),
-    ...listed(partOf('dependency-groups'), testExtra(manifest, 'group')),
+    ...listed(tableOf(manifest, 'extra'), testExtra(manifest, 'extra')),
+    ...listed(tableOf(manifest, 'group'), testExtra(manifest, 'group')),
     ...[...keys, ...lines].map(match => match[1]!),
   ]
     .map(plain)
@@ -216,10 +216,21 @@ function pipWords({ paths }: Evidence, manifest: string): readonly string[] | nu
 }
 
 function testExtra(manifest: string, where: 'extra' | 'group'): string | null {
-  const table = where === 'extra' ? 'project.optional-dependencies' : 'dependency-groups'
-  const own = manifest.split(/^(?=\[)/m).find(part => part.startsWith(`[${table}]`)) ?? ''
-  const names = [...own.matchAll(/^([\w-]+)\s*=\s*\[/gm)].map(match => match[1]!)
+  const names = [...tableOf(manifest, where).matchAll(/^([\w-]+)\s*=\s*\[/gm)].map(match => match[1]!)
   return ['test', 'tests', 'testing', 'dev'].find(name => names.includes(name)) ?? null
+}
+
+/** The table, also where its keys are written with dots: `optional-dependencies.tests` below `[project]`. */
+function tableOf(manifest: string, where: 'extra' | 'group'): string {
+  const table = where === 'extra' ? 'project.optional-dependencies' : 'dependency-groups'
+  const parts = manifest.split(/^(?=\[\[?[\w.-]+\]\]?[ \t]*(?:#.*)?$)/m)
+  const own = parts.find(part => part.startsWith(`[${table}]`))
+  if (own !== undefined || where === 'group') return own ?? ''
+  const project = parts.find(part => part.startsWith('[project]')) ?? ''
+  return project
+    .split(/^(?=[\w-])/m)
+    .flatMap(line => /^optional-dependencies\.([\s\S]*)$/.exec(line)?.[1] ?? [])
+    .join('')
 }
 
 /** Gems are in the workspace only if this clone is configured so; elsewhere only a run shows whether they are there. */

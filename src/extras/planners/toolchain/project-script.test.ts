@@ -43,6 +43,12 @@ test.each([
   expect(workOf(words(one), SCRIPTS) === workOf(words(other), SCRIPTS)).toBe(isSame)
 })
 
+test('a script that is not there is no work of the project', () => {
+  expect(workOf(['npm', 'test'], {})).toBe('npm test')
+  expect(asScript(['npx', 'tap'], { ready: 'npm test' }, 'npm')).toEqual(['npx', 'tap'])
+  expect(asScript(['npm', 'run', 'constructor'], {}, 'npm')).toEqual(['npm', 'run', 'constructor'])
+})
+
 test('scripts that call each other end', () => {
   expect(workOf(['npm', 'run', 'a'], { a: 'npm run b', b: 'npm run a' })).toMatch(/^npm run /)
 })

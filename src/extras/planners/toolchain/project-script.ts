@@ -21,8 +21,9 @@ export function asScript(run: readonly string[], scripts: Scripts, manager: stri
 /** What a command does, whoever starts it: equal for `npm test`, `npm run test` and `npx vitest run` if that is the script. */
 export function workOf(run: readonly string[], scripts: Scripts, depth = 0): string {
   const called = depth < DEPTH_MAX ? calledScript(run, scripts) : null
-  if (called !== null && !isSurrounded(called.name, scripts) && isSimple(scripts[called.name]!))
-    return workOf([...words(scripts[called.name]!), ...called.rest.filter(word => word !== '--')], scripts, depth + 1)
+  const line = called !== null && Object.hasOwn(scripts, called.name) ? scripts[called.name]! : null
+  if (called !== null && line !== null && !isSurrounded(called.name, scripts) && isSimple(line))
+    return workOf([...words(line), ...called.rest.filter(word => word !== '--')], scripts, depth + 1)
   const [program = '', ...rest] = withoutStarter(
     called === null ? run : [...scriptRun(run[0]!, called.name), ...called.rest],
   )
@@ -45,7 +46,7 @@ const words = (line: string): readonly string[] =>
 const isSimple = (line: string): boolean => !/[&|;<>$`]/.test(line)
 
 const isSurrounded = (name: string, scripts: Scripts): boolean =>
-  scripts[`pre${name}`] !== undefined || scripts[`post${name}`] !== undefined
+  Object.hasOwn(scripts, `pre${name}`) || Object.hasOwn(scripts, `post${name}`)
 
 /** `bun test` is a program of its own. */
 const scriptRun = (manager: string, name: string): readonly string[] =>
@@ -58,8 +59,8 @@ function calledScript(
   if (!MANAGERS.test(program)) return null
   const [first = '', second] = rest
   if (/^run(?:-script)?$/.test(first))
-    return second !== undefined && scripts[second] !== undefined ? { name: second, rest: rest.slice(2) } : null
+    return second !== undefined && Object.hasOwn(scripts, second) ? { name: second, rest: rest.slice(2) } : null
   if (/^(?:t|tst|test)$/.test(first) && program !== 'bun') return { name: 'test', rest: rest.slice(1) }
-  const isNamed = (program === 'pnpm' || program === 'yarn') && scripts[first] !== undefined
+  const isNamed = (program === 'pnpm' || program === 'yarn') && Object.hasOwn(scripts, first)
   return isNamed ? { name: first, rest: rest.slice(1) } : null
 }
