@@ -241,6 +241,8 @@ test('a log that one of the last changes touched may be written, also a folder w
   expect(logs('src/y.ts', ['Fix y', 'src/y.ts', 'changelog.d/12.fix.md'])).toEqual(['changelog.d/**'])
   expect(logs('src/y.ts', ...Array.from({ length: 20 }, () => ['x']), ['Fix y', 'NEWS.rst'])).toEqual([])
   const fragments = (file: string) => ({ message: 'x', files: ['src/y.ts', `.changeset/${file}.md`] })
+  const release = { message: 'chore(release): v6.1.7', files: ['src/y.ts', 'NEWS.rst'] }
+  expect(changeLog({ paths: ['NEWS.rst', 'src/y.ts'], history: [release, release], limits: [] })).toBe(null)
   const history = ['odd-cats-run', 'two-dogs-sit'].map(fragments)
   expect(changeLog({ paths: ['src/y.ts'], history, limits: [] })).toBe('.changeset/**')
 })

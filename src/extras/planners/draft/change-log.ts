@@ -22,9 +22,10 @@ interface LogInput {
 }
 
 /** Null if there is none, if most changes omit it, or if the goal excludes it. */
-export function changeLog({ paths, history, limits }: LogInput): string | null {
+export function changeLog({ paths, history: all, limits }: LogInput): string | null {
   if (isSpared(limits)) return null
-  const logs = logsIn(paths, history)
+  const logs = logsIn(paths, all)
+  const history = all.filter(({ message }) => !RELEASE.test(message))
   const changes = history.filter(({ files }) => files.some(path => roleOf(path) === 'source'))
   const share = (log: string, of: readonly PastChange[]): number =>
     of.filter(({ files }) => files.some(path => isIn(log, path))).length / Math.max(changes.length, CHANGES_MIN)
@@ -36,7 +37,7 @@ export function changeLog({ paths, history, limits }: LogInput): string | null {
 /** The logs around `file` that one of the last changes touched, releases aside: an entry may be written there, though not all do. */
 export function openLogs({ paths, history, limits, file }: LogInput & { readonly file: string }): readonly string[] {
   if (isSpared(limits)) return []
-  const last = history.slice(0, LAST).filter(({ message }) => !RELEASE.test(message))
+  const last = history.slice(0, LAST).filter(({ message }) => !RELEASE.test(message) && !UPKEEP.test(message))
   const isAround = (log: string): boolean => file.startsWith(log.replace(/\/\*\*$/, '').replace(/[^/]*$/, ''))
   return logsIn(paths, history).filter(
     log => isAround(log) && last.some(({ files }) => files.some(path => isIn(log, path))),
@@ -44,7 +45,10 @@ export function openLogs({ paths, history, limits, file }: LogInput & { readonly
 }
 
 const RELEASE =
-  /^\W*(?:chore\(?release|(?:chore|build)?\W*(?:prepare |publish |cut )?(?:a |new )?(?:release|version)|v?\d+\.\d+|bump (?:the )?(?:version )?(?:to )?v?\d|(?:bump|update|set) version)/i
+  /^\W*(?:chore\(?release|(?:chore|build)?\W*(?:prepare |publish |cut )?(?:a |new )?(?:release|version)|v?\d+\.\d+|bump (?:the )?(?:version:? )?(?:to )?v?\d|(?:bump|update|set) version)/i
+
+/** Such a change may format every file. */
+const UPKEEP = /^(?:chore|style|build|ci)\b/i
 
 const isSpared = (limits: readonly Limit[]): boolean =>
   sparedParts(limits).some(part => part === 'changelog' || part === 'docs')
