@@ -33,13 +33,13 @@ export interface Topic {
 export const TOPICS: { readonly [name: string]: Topic } = {
   people: {
     about: 'approvals, questions and decisions; budgets, policy and secrets',
-    commands: ['inbox', 'approve', 'reject', 'answer', 'skip', 'note', 'budget', 'policy', 'secrets'],
+    commands: ['inbox', 'approve', 'reject', 'answer', 'skip', 'budget', 'policy', 'secrets'],
   },
   agents: {
     about: 'work on external tasks; Planfold in a coding agent; language models',
-    commands: ['next', 'claim', 'unclaim', 'report', 'ask', 'agents', 'mcp', 'models'],
+    commands: ['next', 'claim', 'report', 'ask', 'agents', 'models'],
     text: `
-  Called by the agent itself: planfold prime, planfold hook`,
+  Called by the agent itself: planfold mcp, planfold prime, planfold hook`,
   },
   change: {
     about: 'change a plan that has already started',
@@ -50,7 +50,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   undo: {
     about: 'roll back, undo, recover files, fork',
-    commands: ['rollback', 'undo', 'restore', 'checkpoint', 'fork'],
+    commands: ['rollback', 'undo', 'checkpoint', 'fork'],
   },
   inspect: {
     about: 'look at plans and find causes',
@@ -71,7 +71,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   server: {
     about: 'the HTTP server and its tokens',
-    commands: ['serve', 'token'],
+    commands: ['serve'],
   },
   admin: {
     about: 'emergency stop, checks of machine and store, cleanup, shell completion',

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
 import type { Context, Terminal } from './context.ts'
 import { CliError, EXIT } from './exit.ts'
 import { openState } from './open-state.ts'
@@ -21,6 +22,16 @@ export interface PlaceOptions {
   readonly environment?: { readonly [name: string]: string }
   /** Somebody sits at a terminal, and presses these keys as soon as they are asked. */
   readonly keys?: string
+}
+
+/** A new place for each test of the file. */
+export function eachPlace(): Place {
+  let place: Place
+  beforeEach(async () => {
+    place = await newPlace()
+  })
+  afterEach(() => place.remove())
+  return new Proxy({} as Place, { get: (_, key) => Reflect.get(place, key) })
 }
 
 export async function newPlace() {

@@ -1,18 +1,14 @@
 import { chmod, mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { exportPlan } from './commands/formats/export.ts'
 import { approve } from './commands/people/approve.ts'
 import { run } from './commands/plans/run.ts'
 import { withState } from './context.ts'
-import { newPlace, type Place } from './place.fixture.ts'
+import { eachPlace } from './place.fixture.ts'
 import { clearStale, writeMirror } from './plan-mirror.ts'
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 const PLAN = `planfold: 1
 name: p

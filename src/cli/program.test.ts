@@ -15,7 +15,7 @@ import { VERSION } from './version.ts'
 const EXTRAS = await extraCommands()
 
 const COMMANDS =
-  'init validate run resume pause cancel status show list log next claim unclaim report approve reject answer retry skip graph doctor export prune revise checkpoint rollback undo fork audit summary inbox serve token budget policy secrets'
+  'init validate run resume pause cancel status show list log next claim report approve reject answer retry skip graph doctor export prune revise checkpoint rollback undo fork audit summary inbox serve budget policy secrets'
 
 const nothing: Run = async () => {}
 const program = (act: Run = nothing) => {
@@ -132,7 +132,7 @@ describe('the words of the command line', () => {
   })
 
   it('of a command about a task need the task, and the plan only where it is needed', async () => {
-    const commands = 'unclaim retry skip'.split(' ')
+    const commands = 'retry skip'.split(' ')
     for (const name of commands) {
       const command = program().commands.find(one => one.name() === name)!
       expect(command.usage(), name).toBe('[options] [plan] <task>')
@@ -167,6 +167,10 @@ describe('the words of the command line', () => {
       ['checkpoints', 'checkpoint list'],
       ['checkpoints diff release a b --patch', 'checkpoint diff release a b --patch'],
       ['replan release -m why', 'plan --replan release -m why'],
+      ['unclaim release notes -m gone', 'claim --release release notes -m gone'],
+      ['restore release a.txt --merge', 'undo files release a.txt --merge'],
+      ['token create ci --role viewer', 'serve token create ci --role viewer'],
+      ['note release -m why', 'log --add release -m why'],
       ['report --status done', 'report --status done'],
       ['--as done status', '--as done status'],
     ]
@@ -265,7 +269,7 @@ describe('help', () => {
       expect(await helpOf('help')).toMatch(
         /^Usage: planfold <command>\n[\s\S]*\n {2}run \[plan-or-file\] +run a plan file/,
       )
-      expect(await helpOf('help', 'agents')).toMatch(/^agents: .*\n {2}next {5}list tasks that can start now\n/)
+      expect(await helpOf('help', 'agents')).toMatch(/^agents: .*\n {2}next {4}list tasks that can start now\n/)
       expect(await helpOf('help', 'run')).toMatch(
         /^Usage: planfold run [\s\S]*\nGlobal options .*: planfold --help\n[\s\S]*\nExamples:/,
       )
@@ -294,7 +298,7 @@ describe('help', () => {
       const error = await helpOf(word, '--help').catch((thrown: unknown) => complaintOf(thrown))
       expect(error).toMatchObject({ exit: EXIT.usage, message: `unknown command '${word}'`, hint })
     }
-    for (const group of ['inbox', 'secrets', 'agents', 'models', 'template', 'token']) {
+    for (const group of ['inbox', 'secrets', 'agents', 'models', 'template']) {
       const error = await helpOf(group, 'nosuch', '--help').catch((thrown: unknown) => complaintOf(thrown))
       const hint = `see \`planfold ${group} --help\``
       expect(error, group).toMatchObject({ exit: EXIT.usage, message: "unknown command 'nosuch'", hint })
@@ -338,7 +342,7 @@ COMP_WORDS=(planfold rollback demo --to as); COMP_CWORD=4; _planfold; echo "\${C
 COMP_WORDS=(planfold checkpoint diff demo as); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold log --grep as); COMP_CWORD=3; _planfold; echo "none \${COMPREPLY[*]}"`
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim().split('\n')).toEqual([
-      'resume report reject retry revise restore',
+      'resume report reject retry revise',
       '--dry-run --dir',
       'diff',
       '--patch',

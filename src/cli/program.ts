@@ -3,7 +3,6 @@
 
 import { Command, type ParseOptions } from 'commander'
 import type { extraCommands } from '../extras.ts'
-import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
@@ -12,7 +11,7 @@ import { addAuditing } from './commands/records/records-commands.ts'
 import { addConverging, addRevisions } from './commands/revisions/revisions-commands.ts'
 import { addServing } from './commands/service/service-commands.ts'
 import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
-import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
+import { addKeeping, addTemplates } from './commands/upkeep/upkeep-commands.ts'
 import type { Act, Run } from './context.ts'
 import { addHelp, otherPlace, pathOf, unknownCommand } from './help.ts'
 import { type CurrentWords, currentWords } from './renamed-commands.ts'
@@ -80,6 +79,8 @@ const PLACE_CODES: ReadonlySet<string> = new Set(['commander.excessArguments', '
 function nameInErrors(command: Command): void {
   command.exitOverride(error => {
     if (error.code === 'commander.unknownCommand') throw unknownCommand(command, command.args[0] ?? '')
+    const place = PLACE_CODES.has(error.code) ? otherPlace(command, error) : null
+    if (place !== null) throw place
     const { parent } = command
     const word = parent?.args[0]
     // `planfold doctor nosuch`: a command with others under it, and no argument of its own.
@@ -92,8 +93,7 @@ function nameInErrors(command: Command): void {
     // `planfold inbox nosuch` reaches `inbox list`, the default, with an argument too many.
     if (error.code === 'commander.excessArguments' && parent?.parent != null && word !== command.name())
       throw unknownCommand(parent, word ?? '')
-    const place = PLACE_CODES.has(error.code) ? otherPlace(command, error) : null
-    throw place ?? Object.assign(error, { command: pathOf(command) })
+    throw Object.assign(error, { command: pathOf(command) })
   })
   if (command.parent !== null && command.commands.length > 0 && command.registeredArguments.length === 0)
     command.helpCommand('help [command]', 'show help for one of these commands')

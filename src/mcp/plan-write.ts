@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { Field } from '../domain/plan.ts'
 import { refuse } from '../domain/refusal.ts'
 import type { Fate } from '../domain/revisions/merge.ts'
+import { latestTicked, tickedIn } from '../domain/views/ticked-checks.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
 import { slug } from '../format/text/slug.ts'
 import { type Action, type PlanWriteInput, taskInOurWords } from '../format/wire/agent-tools.ts'
@@ -16,6 +17,7 @@ import { setStatus, type WantedStatus } from '../operations/agents/set-status.ts
 import { criteriaOf, tickCriteria } from '../operations/agents/tick-criteria.ts'
 import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
+import { proposalMade } from '../operations/revise-plan.ts'
 import { startPlan } from '../operations/start-plan.ts'
 import {
   askedLines,
@@ -24,7 +26,9 @@ import {
   orderLines,
   proposedLines,
   questionIn,
+  replannedLines,
   rollbackLines,
+  startedIn,
   statusLines,
   tickedLines,
 } from './answer-text.ts'
@@ -33,7 +37,6 @@ import { faultLines, refusalText } from './hint-text.ts'
 import { nothingToClaim } from './nothing-to-claim.ts'
 import { planText } from './plan-read.ts'
 import { clean } from './plan-text.ts'
-import { answerAgain } from './repeated-call.ts'
 import {
   type Accepted,
   accepted,
@@ -355,3 +358,80 @@ async function rollback(room: Room, plan: PlanId, input: PlanWriteInput, submit:
 const WHAT_MAX = 2_000
 
 const rollbackCommand = (plan: string, task: TaskName): string => `planfold rollback ${plan} --tasks ${task}`
+
+// Answers a repeated `plan_write` call from the journal without doing anything. Only the status of a task and its claim are current.
+
+async function answerAgain(room: Room, input: PlanWriteInput, done: Accepted): Promise<Written> {
+  const { plan } = done
+  switch (input.action) {
+    case 'edit':
+      return { plan, lines: await editAgain(room, done) }
+    case 'replan':
+      return { plan, lines: replannedLines(done, (await proposalMade(room.engine, done))?.summary ?? '') }
+    case 'claim':
+      return { plan, lines: await claimAgain(room, done) }
+    case 'report':
+    case 'status': {
+      const task = taskIn(done) ?? (input.task as TaskName)
+      const stillClaimed = await heldStill(room, plan, task)
+      const claim = stillClaimed === null ? {} : { claim: stillClaimed }
+      return { plan, lines: await statusLines(room, { plan, task }, input.status ?? 'done', { ...done, ...claim }) }
+    }
+    case 'tick':
+      return { plan, lines: await tickAgain(room, done) }
+    case 'ask':
+      return { plan, lines: askedLines(done), ...(await unanswered(room, done)) }
+    case 'rollback':
+      return { plan, lines: rollbackLines(done) }
+    default:
+      return { plan, lines: orderLines(input, done) }
+  }
+}
+
+async function editAgain({ engine }: Room, done: Accepted): Promise<readonly string[]> {
+  const made = await proposalMade(engine, done)
+  if (made === null) return ['ok: the plan says that already']
+  return done.events.some(({ type }) => type === 'plan.revised')
+    ? editedLines(made.summary)
+    : proposedLines(made.summary, 'loosening a plan that others made needs the right to decide')
+}
+
+async function claimAgain(room: Room, done: Accepted): Promise<readonly string[]> {
+  const started = startedIn(done)
+  if (started === undefined) return ['ok: it was claimed']
+  const { plan } = done
+  const { task } = started
+  const claim = await heldStill(room, plan, task)
+  if (claim !== null && claim.token === started.claim?.token)
+    return await claimedLines(room, { plan, ...claim, isAgain: true })
+  const card = await room.engine.ask({ type: 'task', plan, task })
+  return [
+    `ok: ${clean(task)} was claimed by this call before; that claim is over, and the task is ${card?.status ?? 'gone'}`,
+  ]
+}
+
+async function heldStill({ engine }: Room, plan: PlanId, task: TaskName) {
+  const kept = await keepClaim(engine, { plan, task }, {})
+  return kept.status === 'kept' ? (kept.accepted.claim ?? null) : null
+}
+
+async function tickAgain({ engine }: Room, { plan, events }: Accepted): Promise<readonly string[]> {
+  const noted = events.find(event => event.type === 'task.annotated')
+  if (noted === undefined) return ['ok: it was ticked already']
+  const ticked = tickedIn({ annotations: noted.set })
+  const done = Object.keys(ticked).length
+  const all = (await criteriaOf(engine, plan, noted.task))?.all.length ?? done
+  return tickedLines({ criteria: latestTicked(ticked), done, all })
+}
+
+/** A question is shown again only while it is unanswered. */
+async function unanswered({ engine }: Room, done: Accepted): Promise<Pick<Written, 'question'>> {
+  const { id, text, form } = questionIn(done)
+  const [asked] = (await engine.ask({ type: 'questions', plan: done.plan, id })) ?? []
+  return asked === undefined || asked.answer !== null ? {} : { question: { id, text, form } }
+}
+
+function taskIn({ events }: Accepted): TaskName | undefined {
+  for (const event of events) if ('task' in event && typeof event.task === 'string') return event.task
+  return undefined
+}

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { type Composed, compose } from '../compose.ts'
 import type { Feed } from '../engine/engine.ts'
 import { trusted } from '../engine/roles.ts'
@@ -66,6 +67,19 @@ export interface ServedOptions {
   readonly agents?: ServerRooms['agents']
   /** The page for browsers; none when not said. */
   readonly page?: ServerRooms['page']
+}
+
+/** One service for all tests of the file, which must not log an error. */
+export function servedHere(options?: ServedOptions): Served {
+  let service: Served
+  beforeAll(async () => {
+    service = await served(options)
+  })
+  afterAll(async () => {
+    expect(service.errors).toEqual([])
+    await service.close()
+  })
+  return new Proxy({} as Served, { get: (_, key) => Reflect.get(service, key) })
 }
 
 export async function served(options: ServedOptions = {}): Promise<Served> {

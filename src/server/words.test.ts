@@ -1,20 +1,13 @@
 // What is wrong is said about the right thing, and what is not meant is not taken.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { listRoutes } from './routes/route-list.ts'
-import { type Served, served } from './server.fixture.ts'
+import { type Served, servedHere } from './server.fixture.ts'
 import { exchange } from './socket.fixture.ts'
 
 const ROUTES = await listRoutes()
 
-let service: Served
-beforeAll(async () => {
-  service = await served()
-})
-afterAll(async () => {
-  expect(service.errors).toEqual([])
-  await service.close()
-})
+const service = servedHere()
 const LIMIT = {
   type: 'integer',
   minimum: 1,

@@ -356,7 +356,7 @@ class Scene {
     for (const path of [...this.#live.keys()]) this.#stands(path)
     if (this.#missed.length > 0) for (const command of ['log', 'status']) await this.#say(command, 'p')
     // A long list ends with the command that shows all of it.
-    if (this.#story.some(each => each.includes('planfold restore p'))) await this.#say('restore', 'p')
+    if (this.#story.some(each => each.includes('planfold undo files p'))) await this.#say('undo', 'files', 'p')
     const said = this.#story.filter(each => each.startsWith('$')).join('\n')
     const lost: string[] = []
     let stored = 0

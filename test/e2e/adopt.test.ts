@@ -59,7 +59,9 @@ describe('planfold fork adopt', () => {
     expect([await here.read('out'), await here.read('level-9')]).toEqual(['built\nby hand\n', 'packed {"level":9}\n'])
     expect([existsSync(folder()), shell('git worktree list | wc -l')]).toEqual([false, '1'])
 
-    expect((await here.planfold('restore', 'release')).stdout).toMatch(/ {2}out {2}replaced .* by adopting a fork$/m)
+    expect((await here.planfold('undo', 'files', 'release')).stdout).toMatch(
+      / {2}out {2}replaced .* by adopting a fork$/m,
+    )
 
     const undone = await here.planfold('undo', 'release')
     expect(undone.stdout).toMatch(/^undo the adoption of release-fork in release /)

@@ -74,7 +74,7 @@ it('of a plan that waits to be claimed the next step is a claim, after a run as 
   )
   await here.planfold('claim', 'ext')
   expect((await here.planfold('converge', 'ext')).stdout).toBe(
-    'ext is waiting for ana@example.com (b). Next: wait for the report; if ana@example.com is gone: planfold unclaim ext b, then planfold converge ext\n',
+    'ext is waiting for ana@example.com (b). Next: wait for the report; if ana@example.com is gone: planfold claim ext b --release, then planfold converge ext\n',
   )
 })
 
@@ -123,7 +123,7 @@ it('an order that changes nothing says what is so already, and a note or a halt 
   await runs('p', 'tasks: [{ id: a }]\n')
   expect((await here.planfold('pause', 'p')).stdout).toBe('plan paused\n')
   expect((await here.planfold('pause', 'p')).stdout).toBe('p is already paused\n')
-  expect(await here.planfold('note', 'p', 'a', '-m', 'hi')).toEqual({
+  expect(await here.planfold('log', 'p', 'a', '--add', '-m', 'hi')).toEqual({
     exit: 0,
     stdout: 'note added to p a: hi\n',
     stderr: '',

@@ -166,7 +166,7 @@ describe('planfold audit', () => {
     const check = ['audit', 'verify', '--seal', seal, '--key-file', key] as const
     expect(await here.json(...check)).toMatchObject({ ok: true, seals: [{ name: 'release', verdict: 'holds' }] })
     // What is written later changes nothing about what was sealed.
-    await here.planfold('note', 'release', '-m', 'later')
+    await here.planfold('log', 'release', '--add', '-m', 'later')
     expect(await here.planfold(...check)).toMatchObject({ exit: 0 })
 
     rewriteAndRechain('looked at it', 'blessed it')

@@ -29,10 +29,10 @@ const LINES: readonly (readonly [exit: number, line: string])[] = [
   [0, 'answer work --all'],
   [0, 'claim work agent --lease 5m'],
   [3, 'claim work agent --extend --token wrong'],
-  [0, 'note work -m words'],
+  [0, 'log work --add -m words'],
   [0, 'ask work agent what?'],
   [3, 'report work agent --status done --token wrong'],
-  [0, 'unclaim work agent'],
+  [0, 'claim work agent --release'],
   [0, 'report work agent --status failed --message cannot'],
   [0, 'retry work agent'],
   [0, 'report work agent --status failed -m cannot'],
@@ -75,7 +75,7 @@ const LINES: readonly (readonly [exit: number, line: string])[] = [
   [2, 'checkpoint show work none'],
   [2, 'checkpoint diff work none'],
   [2, 'checkpoint cat work none'],
-  [2, 'restore work none'],
+  [2, 'undo files work none'],
   [0, 'rollback work --yes --force'],
   [0, 'undo work'],
   [0, 'audit replay work'],
@@ -90,10 +90,10 @@ const LINES: readonly (readonly [exit: number, line: string])[] = [
   [0, 'summary'],
   [0, 'show work --checks'],
   [0, 'summary work --form handoff'],
-  [0, 'token create reader --role viewer'],
-  [0, 'token list'],
-  [0, 'token revoke reader'],
-  [3, 'token link'],
+  [0, 'serve token create reader --role viewer'],
+  [0, 'serve token list'],
+  [0, 'serve token revoke reader'],
+  [3, 'serve token link'],
   [0, 'models list'],
   [1, 'models test nobody/x'],
   [0, 'models usage'],
@@ -120,8 +120,8 @@ const LINES: readonly (readonly [exit: number, line: string])[] = [
   [0, 'names plan'],
   [0, 'help run'],
 ]
-/** They go on until they are stopped; `serve.test.ts` and `mcp.test.ts` start them. */
-const ELSEWHERE = ['serve', 'mcp']
+/** It goes on until it is stopped, as `serve` does; `mcp.test.ts` and `serve.test.ts` start them. */
+const ELSEWHERE = ['mcp']
 
 const PLAN = `planfold: 1
 name: work

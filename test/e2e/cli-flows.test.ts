@@ -232,7 +232,7 @@ describe('the other commands', () => {
       exit: 0,
       stdout: expect.stringContaining('b skipped by ana@example.com: not needed'),
     })
-    expect(await here.planfold('note', 'work', '-m', 'went \u001b[31mwell')).toMatchObject({
+    expect(await here.planfold('log', 'work', '--add', '-m', 'went \u001b[31mwell')).toMatchObject({
       exit: 0,
       stdout: 'note added to work: went \\u{1b}[31mwell\n',
     })

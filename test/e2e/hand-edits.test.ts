@@ -97,7 +97,7 @@ describe('after a crash', () => {
     ])
     // What the dead attempt had written may have been either's: set back, and said.
     expect(again.stdout).toContain('reverted')
-    expect(again.stdout).toContain('planfold restore demo')
+    expect(again.stdout).toContain('planfold undo files demo')
     // Equal to what stood before, it was not touched.
     const now = statSync(join(here.folder, 'src/same.txt'))
     expect([now.ino, now.ctimeMs]).toEqual([untouched.ino, untouched.ctimeMs])
@@ -129,8 +129,8 @@ describe('after a crash', () => {
       const log = (await here.planfold('log', 'demo')).stdout
       expect(log.match(/it overwrote edits of src\/out\.txt, which are backed up/g)).toHaveLength(2)
       for (const said of [resumed, await here.planfold('status', 'demo')])
-        expect(said.stdout).toContain('planfold restore demo src/out.txt')
-      expect(await here.planfold('restore', 'demo', 'src/out.txt')).toMatchObject({ exit: 0 })
+        expect(said.stdout).toContain('planfold undo files demo src/out.txt')
+      expect(await here.planfold('undo', 'files', 'demo', 'src/out.txt')).toMatchObject({ exit: 0 })
       expect(file('src/out.txt')).toBe('part\nfix\n')
     },
   )
@@ -144,21 +144,25 @@ describe('after a crash', () => {
     expect(resumed.stdout).toContain('src/mine.txt')
     expect(file('src/mine.txt')).toBe('one\n')
     await here.planfold('prune', '--before', '0s', '--archive')
-    expect((await here.planfold('restore', 'demo')).stdout).toContain('src/mine.txt')
-    expect(await here.planfold('restore', 'demo', 'src/mine.txt')).toMatchObject({ exit: 0 })
+    expect((await here.planfold('undo', 'files', 'demo')).stdout).toContain('src/mine.txt')
+    expect(await here.planfold('undo', 'files', 'demo', 'src/mine.txt')).toMatchObject({ exit: 0 })
     expect(file('src/mine.txt')).toBe('one\nfix\n')
     // Where something else stands by now, nothing is overwritten unless somebody says so, and then that is kept too.
-    expect(await here.planfold('restore', 'demo', 'src/out.txt')).toMatchObject({ exit: 3 })
+    expect(await here.planfold('undo', 'files', 'demo', 'src/out.txt')).toMatchObject({ exit: 3 })
     expect(file('src/out.txt')).toBe('base\npart\ndone\n')
-    expect(await here.planfold('restore', 'demo', 'src/out.txt', '--overwrite')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('undo', 'files', 'demo', 'src/out.txt', '--overwrite')).toMatchObject({ exit: 0 })
     expect(file('src/out.txt')).toBe('base\npart\n')
     // Asking twice is asking once; what the restore itself replaced is had by its hash.
-    expect(await here.planfold('restore', 'demo', 'src/out.txt')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('undo', 'files', 'demo', 'src/out.txt')).toMatchObject({ exit: 0 })
     expect(file('src/out.txt')).toBe('base\npart\n')
-    const { items } = (await here.json('restore', 'demo')) as { items: { by: string; kept: { sha256: string } }[] }
+    const { items } = (await here.json('undo', 'files', 'demo')) as {
+      items: { by: string; kept: { sha256: string } }[]
+    }
     const replaced = items.findLast(one => one.by === 'restore')!
     const hash = ['--hash', replaced.kept.sha256.slice(0, 12)]
-    expect(await here.planfold('restore', 'demo', 'src/out.txt', ...hash, '--overwrite')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('undo', 'files', 'demo', 'src/out.txt', ...hash, '--overwrite')).toMatchObject({
+      exit: 0,
+    })
     expect(file('src/out.txt')).toBe('base\npart\ndone\n')
   })
 })
@@ -185,7 +189,7 @@ tasks:
     expect(existsSync(join(here.folder, 'src/new.txt'))).toBe(false)
     for (const command of ['status', 'log'])
       expect((await here.planfold(command, 'demo')).stdout).toContain('src/new.txt')
-    expect(await here.planfold('restore', 'demo', 'src/new.txt')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('undo', 'files', 'demo', 'src/new.txt')).toMatchObject({ exit: 0 })
     expect(file('src/new.txt')).toBe('by-hand\n')
   })
 
@@ -230,12 +234,12 @@ tasks:
     expect(ran).toMatchObject({ exit: 0 })
     for (const said of [ran, await here.planfold('status', 'demo'), await here.planfold('log', 'demo')])
       for (const path of ['src/out.txt', 'src/mine.txt', 'src/gone.txt']) expect(said.stdout).toContain(path)
-    expect(ran.stdout).toContain('planfold restore demo')
-    const list = await here.planfold('restore', 'demo')
+    expect(ran.stdout).toContain('planfold undo files demo')
+    const list = await here.planfold('undo', 'files', 'demo')
     expect(list.stdout.match(/overwritten .* by build/g)).toHaveLength(3)
     await here.planfold('prune', '--before', '0s', '--archive')
     const paths = ['src/out.txt', 'src/mine.txt', 'src/gone.txt']
-    expect(await here.planfold('restore', 'demo', ...paths)).toMatchObject({ exit: 0 })
+    expect(await here.planfold('undo', 'files', 'demo', ...paths)).toMatchObject({ exit: 0 })
     expect(paths.map(file)).toEqual(['hand\n', 'hand\n', 'hand\n'])
     expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
   })
@@ -245,7 +249,7 @@ tasks:
     expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 1 })
     sh(here.folder, 'touch go')
     const ran = await here.planfold('run', 'demo')
-    expect(ran.stdout + ran.stderr).not.toContain('restore')
-    expect((await here.json('restore', 'demo')) as object).toMatchObject({ items: [] })
+    expect(ran.stdout + ran.stderr).not.toContain('undo files')
+    expect((await here.json('undo', 'files', 'demo')) as object).toMatchObject({ items: [] })
   })
 })

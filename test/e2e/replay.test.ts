@@ -124,13 +124,13 @@ describe('planfold audit replay', () => {
       expect(data).toMatchObject({ ok: true, trace: (open as { trace: string }).trace })
       expect(isolated('show', 'one', '--compare', 'one')).toMatchObject({ status: 0 })
       // The same walls stop whoever does write.
-      expect(isolated('note', 'one', '-m', 'a note').status).not.toBe(0)
+      expect(isolated('log', 'one', '--add', '-m', 'a note').status).not.toBe(0)
       // What a crash leaves: a log nobody has read back, with its index or without.
       const log = join(here.folder, '.planfold', 'planfold.db-wal')
       const holding = new DatabaseSync(join(here.folder, '.planfold', 'planfold.db'), { readOnly: true })
       holding.exec('BEGIN')
       holding.prepare('SELECT count(*) FROM entries').get()
-      expect(await here.planfold('note', 'one', '-m', 'later')).toMatchObject({ exit: 0 })
+      expect(await here.planfold('log', 'one', '--add', '-m', 'later')).toMatchObject({ exit: 0 })
       execFileSync('cp', ['-r', '.planfold', 'crashed'], { cwd: here.folder })
       holding.close()
       expect(statSync(log.replace('.planfold', 'crashed')).size).toBeGreaterThan(0)

@@ -217,29 +217,31 @@ describe('one that stands', () => {
   })
 
   test('tokens for others work at once, within their role, scope and time, and not after they are revoked', async () => {
-    const made = (await here.json('token', 'create', 'bo', '--role', 'viewer', '--expires', '30d')) as { token: string }
+    const made = (await here.json('serve', 'token', 'create', 'bo', '--role', 'viewer', '--expires', '30d')) as {
+      token: string
+    }
     const bo = { authorization: `Bearer ${made.token}` }
     expect((await ask(service.address, 'GET', '/auth', undefined, bo)).body).toMatchObject({
       actor: 'bo',
       role: 'viewer',
     })
     expect((await ask(service.address, 'POST', '/plans', document('p', 'true'), bo)).status).toBe(403)
-    expect((await here.planfold('token', 'create', 'bo', '--role', 'admin')).exit).toBe(3)
-    const { items } = (await here.json('token', 'list')) as { items: readonly object[] }
+    expect((await here.planfold('serve', 'token', 'create', 'bo', '--role', 'admin')).exit).toBe(3)
+    const { items } = (await here.json('serve', 'token', 'list')) as { items: readonly object[] }
     expect(items).toEqual([expect.objectContaining({ name: 'bo', role: 'viewer', scope: null })])
     expect(JSON.stringify(items)).not.toContain(made.token)
-    await here.planfold('token', 'create', 'endless', '--role', 'viewer')
-    expect((await here.planfold('token', 'list')).stdout).toMatch(/endless +viewer +all +never/)
-    await here.planfold('token', 'revoke', 'endless')
+    await here.planfold('serve', 'token', 'create', 'endless', '--role', 'viewer')
+    expect((await here.planfold('serve', 'token', 'list')).stdout).toMatch(/endless +viewer +all +never/)
+    await here.planfold('serve', 'token', 'revoke', 'endless')
 
-    const { link } = (await here.json('token', 'link', 'bo')) as { link: string }
+    const { link } = (await here.json('serve', 'token', 'link', 'bo')) as { link: string }
     const code = new URL(link).hash.slice('#code='.length)
     const entered = await ask(service.address, 'POST', '/auth/code', { code }, { origin: service.address })
     const cookie = entered.headers.get('set-cookie')!.split(';')[0]!
     expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).body.actor).toBe('bo')
     expect((await ask(service.address, 'POST', '/auth/code', { code }, { origin: service.address })).status).toBe(401)
 
-    expect((await here.planfold('token', 'revoke', 'bo')).exit).toBe(0)
+    expect((await here.planfold('serve', 'token', 'revoke', 'bo')).exit).toBe(0)
     expect((await ask(service.address, 'GET', '/auth', undefined, bo)).status).toBe(401)
     expect((await ask(service.address, 'GET', '/auth', undefined, { cookie })).status).toBe(401)
   })
@@ -248,7 +250,9 @@ describe('one that stands', () => {
     const owner = { authorization: `Bearer ${readFileSync(service.tokenFile!, 'utf8').trim()}` }
     for (const name of ['mine', 'theirs'])
       expect((await ask(service.address, 'POST', '/plans', document(name, 'true'), owner)).status).toBe(201)
-    const made = (await here.json('token', 'create', 'di', '--role', 'operator', '--plan', 'mine')) as { token: string }
+    const made = (await here.json('serve', 'token', 'create', 'di', '--role', 'operator', '--plan', 'mine')) as {
+      token: string
+    }
     const di = { authorization: `Bearer ${made.token}` }
     expect((await ask(service.address, 'GET', '/plans/mine', undefined, di)).status).toBe(200)
     expect((await ask(service.address, 'GET', '/plans/theirs', undefined, di)).status).toBe(404)

@@ -19,7 +19,6 @@ import type { TaskView } from '../data/live-messages.ts'
 import { useNow } from '../parts/clock.ts'
 import { type CriticalPath, criticalPath } from './critical-path.ts'
 import { drawEdge, EdgeLayer, type Window } from './edge-layer.tsx'
-import { foldGroups } from './fold-groups.ts'
 import { type Detail, NodeLayer } from './graph-nodes.tsx'
 import { Minimap, offsetOf, scaleOf } from './minimap.tsx'
 
@@ -58,7 +57,7 @@ const LARGE = 200
 export function useCritical({ tasks, byName, shape }: LivePlan): CriticalPath {
   const now = useNow()
   const when = tasks.length < LARGE ? tasks : now
-  // biome-ignore lint/correctness/useExhaustiveDependencies: of a large plan, as it stood a moment ago.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: of a large plan, an earlier state.
   return useMemo(() => criticalPath(tasks, byName), [when, shape])
 }
 
@@ -334,4 +333,46 @@ function placeFrame(
     width: `${right - left}px`,
     height: `${bottom - top}px`,
   })
+}
+
+// The tasks as the graph shows them: a folded group stands for its tasks.
+
+interface Visible {
+  readonly tasks: readonly TaskView[]
+  readonly shownAs: (name: string) => string
+}
+
+function foldGroups(
+  tasks: readonly TaskView[],
+  byName: ReadonlyMap<string, TaskView>,
+  folded: ReadonlySet<string>,
+): Visible {
+  if (folded.size === 0) return { tasks, shownAs: name => name }
+  const inside = new Map<string, string>()
+  for (const name of folded) for (const child of byName.get(name)?.children ?? []) inside.set(child, name)
+  const shownAs = (name: string): string => {
+    let at = name
+    for (let up = inside.get(at); up !== undefined; up = inside.get(at)) at = up
+    return at
+  }
+  const needs = new Map<string, Set<string>>()
+  for (const task of tasks) {
+    const own = shownAs(task.name)
+    const set = needs.get(own) ?? new Set<string>()
+    for (const need of task.needs) if (shownAs(need) !== own) set.add(shownAs(need))
+    needs.set(own, set)
+  }
+  const shown = tasks
+    .filter(({ name }) => !inside.has(name))
+    .map(task =>
+      folded.has(task.name) ? { ...task, needs: [...(needs.get(task.name) ?? [])] } : mapped(task, shownAs),
+    )
+  return { tasks: shown, shownAs }
+}
+
+function mapped(task: TaskView, shownAs: (name: string) => string): TaskView {
+  const needs = [...new Set(task.needs.map(shownAs))]
+  return needs.length === task.needs.length && needs.every((need, at) => need === task.needs[at])
+    ? task
+    : { ...task, needs }
 }

@@ -1,5 +1,5 @@
 // The result of an answer, in place of the request: the decision and who made it, or why the answer did not count. It stays until
-// the person continues, so that no key press meant for one request reaches the next.
+// the person continues, so that no key press for one request reaches the next.
 
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useLayoutEffect } from 'react'

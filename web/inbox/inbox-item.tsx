@@ -8,11 +8,12 @@ import { aimHint } from '../../src/domain/hint.ts'
 import { type AnswerBody, answerInbox, approveWithEdits, gatePage, type InboxEntry } from '../data/api.ts'
 import { useConnection, useLivePlan } from '../data/live.ts'
 import { plans, queryClient, useRights } from '../data/queries.ts'
+import { Button } from '../parts/button.tsx'
 import { useNow } from '../parts/clock.ts'
 import { withKey } from '../parts/command.tsx'
 import type { LineComments } from '../parts/diff.tsx'
 import { Glyph } from '../parts/glyph.tsx'
-import { Hinted } from '../parts/hint-text.tsx'
+import { HintText } from '../parts/hint-text.tsx'
 import { isPlain } from '../parts/shell.tsx'
 import { Skeleton, Trouble } from '../parts/states.tsx'
 import { asksWord, count, dateOf, span } from '../parts/words.ts'
@@ -53,13 +54,7 @@ const ANSWERS: {
 }
 
 /** No answer is accepted before the request is drawn, nor from a key that is held down. */
-export function AskedItem({
-  item,
-  onAnswer,
-}: {
-  readonly item: InboxEntry
-  readonly onAnswer: (answer: Answer) => void
-}) {
+export function AskedItem({ item, onAnswer }: Readonly<{ item: InboxEntry; onAnswer: (answer: Answer) => void }>) {
   const { asks, task, name, title } = item
   const now = useNow()
   const row = useQuery(plans).data?.rows.find(({ id }) => id === item.plan)
@@ -252,25 +247,19 @@ export function AskedItem({
             )
           })}
           {asks.type === 'approval' && item.answers.some(({ answer }) => answer === 'approve') && (
-            <button
-              type="button"
-              className="button"
-              disabled={busy || isAway || !gate.isDrawn}
-              onClick={() => setEditing(true)}
-            >
+            <Button disabled={busy || isAway || !gate.isDrawn} onClick={() => setEditing(true)}>
               Approve with edits
-            </button>
+            </Button>
           )}
           {mayUndo && (
-            <button
-              type="button"
-              className="button danger"
+            <Button
+              kind="danger"
               disabled={busy || isAway}
               title="Takes back everything the plan did, and ends it"
               onClick={() => setUndoing(true)}
             >
               Undo all<kbd>U</kbd>
-            </button>
+            </Button>
           )}
         </div>
         {isUndoing && (
@@ -393,7 +382,7 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
           <div>
             <p>{asks.failure.message}</p>
             {asks.failure.hint !== undefined && (
-              <Hinted hint={task === null ? asks.failure.hint : aimHint(asks.failure.hint, { plan: name, task })} />
+              <HintText hint={task === null ? asks.failure.hint : aimHint(asks.failure.hint, { plan: name, task })} />
             )}
           </div>
         </div>
@@ -415,13 +404,7 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
       return (
         <section>
           <h3>Files that would be reverted were edited</h3>
-          <ul className="files">
-            {asks.paths.map(path => (
-              <li key={path}>
-                <code>{path}</code>
-              </li>
-            ))}
-          </ul>
+          <Paths paths={asks.paths} />
         </section>
       )
     case 'proposal':
@@ -430,13 +413,7 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
       return (
         <>
           <p className="asked-text">{asks.message}</p>
-          <ul className="files">
-            {asks.conflicts.map(path => (
-              <li key={path}>
-                <code>{path}</code>
-              </li>
-            ))}
-          </ul>
+          <Paths paths={asks.conflicts} />
         </>
       )
     case 'work':
@@ -462,6 +439,16 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
       return asks satisfies never
   }
 }
+
+const Paths = ({ paths }: { readonly paths: readonly string[] }) => (
+  <ul className="files">
+    {paths.map(path => (
+      <li key={path}>
+        <code>{path}</code>
+      </li>
+    ))}
+  </ul>
+)
 
 const hashOf = ({ asks }: InboxEntry): string | null =>
   'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null

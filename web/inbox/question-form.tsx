@@ -10,7 +10,7 @@ export function emptyAnswers(form: readonly Field[]): Values {
     form.flatMap(({ name, type, default: given, choices }) => {
       if (given !== undefined) return [[name, given]]
       if (type === 'boolean') return [[name, false]]
-      // Nobody should say yes by not looking: `no` first, if it can be chosen.
+      // A person should not say yes by not looking: `no` first, if it can be chosen.
       const first = choices?.includes('no') ? 'no' : choices?.[0]
       return type === 'choice' && first !== undefined ? [[name, first]] : []
     }),

@@ -13,10 +13,12 @@ import {
   type TemplateParameter,
 } from '../data/api.ts'
 import { templates, useRights } from '../data/queries.ts'
+import { Button } from '../parts/button.tsx'
 import { Faults, useRested } from '../parts/checked-text.tsx'
 import { CommandLine, commandOf, withKey } from '../parts/command.tsx'
 import { Glyph } from '../parts/glyph.tsx'
 import { AwayBar, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
+import { useWork } from '../parts/use-work.ts'
 import { count } from '../parts/words.ts'
 
 const WAYS = [
@@ -62,19 +64,12 @@ export default function NewPage() {
 
 function useCreating() {
   const navigate = useNavigate()
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const create = async (work: () => Promise<{ readonly name: string }>): Promise<void> => {
-    setBusy(true)
-    setError(null)
-    try {
-      const { name } = await work()
-      void navigate({ to: '/plans/$plan', params: { plan: name } })
-    } catch (trouble) {
-      setError(trouble)
-      setBusy(false)
-    }
-  }
+  const { busy, error, work } = useWork()
+  const create = (doing: () => Promise<{ readonly name: string }>): Promise<void> =>
+    work(async () => {
+      const { name } = await doing()
+      await navigate({ to: '/plans/$plan', params: { plan: name } })
+    })
   return { busy, error, create }
 }
 
@@ -218,9 +213,9 @@ function TemplateForm({ name }: { readonly name: string }) {
       ))}
       {refused !== null && <Trouble error={refused} />}
       <div className="new-acts">
-        <button type="submit" className="button main" disabled={busy}>
+        <Button type="submit" kind="main" disabled={busy}>
           Create the plan
-        </button>
+        </Button>
         <Link to="/new" search={{ from: 'template' }} className="button quiet">
           Another template
         </Link>

@@ -8,6 +8,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { PlanStatus } from '../../src/domain/status.ts'
 import type { PlanRow, PlansAsked } from '../data/api.ts'
 import { inbox, plansBy } from '../data/queries.ts'
+import { Button } from '../parts/button.tsx'
 import { useRested } from '../parts/checked-text.tsx'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOfPlan } from '../parts/glyph.tsx'
@@ -228,9 +229,7 @@ export default function PlansPage() {
             <span className="dim">
               {data.length.toLocaleString('en')} of {count(list.total, 'plan')}
             </span>
-            <button type="button" className="button" onClick={() => setWanted(data.length + MORE)}>
-              Show more
-            </button>
+            <Button onClick={() => setWanted(data.length + MORE)}>Show more</Button>
           </p>
         )}
       </div>

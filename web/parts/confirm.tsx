@@ -1,6 +1,7 @@
 // A confirmation dialog for actions that are hard to undo, with an optional reason.
 
-import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useCallback, useState } from 'react'
+import { Button, Dialog } from './button.tsx'
 
 export interface Question {
   readonly title: string
@@ -38,11 +39,9 @@ export function useConfirm(): readonly [
 }
 
 function ConfirmDialog({ title, text, yes, isDanger = false, reason: label, isReasonNeeded = false, settle }: Asked) {
-  const dialog = useRef<HTMLDialogElement>(null)
   const [reason, setReason] = useState('')
-  useEffect(() => dialog.current?.showModal(), [])
   return (
-    <dialog ref={dialog} onClose={() => settle(null)} aria-labelledby="confirm-title">
+    <Dialog onClose={() => settle(null)} aria-labelledby="confirm-title">
       <form
         className="dialog-body"
         onSubmit={event => {
@@ -65,18 +64,14 @@ function ConfirmDialog({ title, text, yes, isDanger = false, reason: label, isRe
           </label>
         )}
         <div className="dialog-acts">
-          <button type="button" className="button quiet" onClick={() => settle(null)}>
+          <Button kind="quiet" onClick={() => settle(null)}>
             Back
-          </button>
-          <button
-            type="submit"
-            className={isDanger ? 'button danger' : 'button main'}
-            disabled={isReasonNeeded && reason.trim() === ''}
-          >
+          </Button>
+          <Button type="submit" kind={isDanger ? 'danger' : 'main'} disabled={isReasonNeeded && reason.trim() === ''}>
             {yes}
-          </button>
+          </Button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   )
 }

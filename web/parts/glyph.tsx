@@ -4,16 +4,9 @@ import type { Look } from '../data/live-messages.ts'
 
 export type Sign = Look | 'passed' | 'gate' | 'draft' | 'paused' | 'active' | 'plan-blocked'
 
-const CHECK = (
-  <path
-    d="m5 8.2 2.1 2.1L11.2 6"
-    fill="none"
-    stroke="var(--on)"
-    strokeWidth="1.7"
-    strokeLinecap="round"
-    strokeLinejoin="round"
-  />
-)
+/** A line without a filling. */
+const STROKE = { fill: 'none', stroke: 'currentColor', strokeLinecap: 'round', strokeLinejoin: 'round' } as const
+const CHECK = <path d="m5 8.2 2.1 2.1L11.2 6" {...STROKE} stroke="var(--on)" strokeWidth="1.7" />
 const BANG = <path d="M8 4.8v3.9M8 11v.1" stroke="var(--wait-on)" strokeWidth="1.7" strokeLinecap="round" fill="none" />
 const RUN = (
   <>
@@ -44,14 +37,7 @@ function shape(sign: Sign) {
       return (
         <>
           <path d={DIAMOND} fill="currentColor" strokeLinejoin="round" />
-          <path
-            d="m5.5 8.1 1.8 1.8 3.2-3.4"
-            fill="none"
-            stroke="var(--on)"
-            strokeWidth="1.6"
-            strokeLinecap="round"
-            strokeLinejoin="round"
-          />
+          <path d="m5.5 8.1 1.8 1.8 3.2-3.4" {...STROKE} stroke="var(--on)" strokeWidth="1.6" />
         </>
       )
     case 'running':
@@ -95,16 +81,7 @@ function shape(sign: Sign) {
         </>
       )
     case 'skipped':
-      return (
-        <path
-          d="m3.5 4 4 4-4 4m5-8 4 4-4 4"
-          fill="none"
-          stroke="currentColor"
-          strokeWidth="1.7"
-          strokeLinecap="round"
-          strokeLinejoin="round"
-        />
-      )
+      return <path d="m3.5 4 4 4-4 4m5-8 4 4-4 4" {...STROKE} strokeWidth="1.7" />
     case 'cancelled':
     case 'abandoned':
       return (
@@ -114,16 +91,7 @@ function shape(sign: Sign) {
         </>
       )
     case 'retrying':
-      return (
-        <path
-          d="M13.2 8a5.2 5.2 0 1 1-1.6-3.7M11.9 1.8v2.9H9"
-          fill="none"
-          stroke="currentColor"
-          strokeWidth="1.8"
-          strokeLinecap="round"
-          strokeLinejoin="round"
-        />
-      )
+      return <path d="M13.2 8a5.2 5.2 0 1 1-1.6-3.7M11.9 1.8v2.9H9" {...STROKE} strokeWidth="1.8" />
     case 'paused':
     case 'interrupted':
       return <path d="M5.6 3.4v9.2M10.4 3.4v9.2" stroke="currentColor" strokeWidth="2.2" strokeLinecap="round" />

@@ -3,7 +3,7 @@
 import { Fragment } from 'react'
 import { type Hint, partsOf, plainStep } from '../../src/domain/hint.ts'
 
-export function Hinted({ hint }: { readonly hint: Hint }) {
+export function HintText({ hint }: { readonly hint: Hint }) {
   return (
     <p>
       {partsOf(hint).map((part, at) => (

@@ -9,6 +9,7 @@ import { type InboxEntry, orderPlan, orderTask } from '../data/api.ts'
 import { live } from '../data/live.ts'
 import { inbox, plans } from '../data/queries.ts'
 import { shownText } from '../data/shown.ts'
+import { Button, Dialog } from './button.tsx'
 import { commandOf, copyCommand, withKey } from './command.tsx'
 import { Glyph, type Sign, signOf, signOfPlan } from './glyph.tsx'
 import { turnTheme } from './theme.ts'
@@ -26,12 +27,10 @@ interface Item {
 const SHOWN_MAX = 60
 
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
   const list = useRef<HTMLDivElement>(null)
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const items = useItems()
-  useEffect(() => dialog.current?.showModal(), [])
   const found = useMemo(() => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean)
     return items
@@ -56,7 +55,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
     onClose()
   }
   return (
-    <dialog ref={dialog} className="palette" aria-label="Search or run" onClose={onClose}>
+    <Dialog className="palette" aria-label="Search or run" onClose={onClose}>
       <input
         className="palette-field"
         role="combobox"
@@ -111,16 +110,11 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
           <kbd>{withKey('↵')}</kbd> copy the command
         </span>
         <span className="space" />
-        <button
-          type="button"
-          className="button small"
-          disabled={chosen?.command === undefined}
-          onClick={() => copy(chosen)}
-        >
-          <Copy size={13} aria-hidden="true" /> Copy
-        </button>
+        <Button kind="small" icon={Copy} disabled={chosen?.command === undefined} onClick={() => copy(chosen)}>
+          Copy
+        </Button>
       </footer>
-    </dialog>
+    </Dialog>
   )
 }
 

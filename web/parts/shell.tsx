@@ -7,6 +7,7 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { Problem } from '../data/api.ts'
 import { live, useConnection } from '../data/live.ts'
 import { identity, queryClient, useInbox } from '../data/queries.ts'
+import { Button } from './button.tsx'
 import { withKey } from './command.tsx'
 import { Empty, Trouble } from './states.tsx'
 import { turnTheme } from './theme.ts'
@@ -28,9 +29,7 @@ export function Shell() {
       <main>
         <Empty title="The server does not respond">
           <Trouble error={who.error} />
-          <button type="button" className="button" onClick={() => void who.refetch()}>
-            Try again
-          </button>
+          <Button onClick={() => void who.refetch()}>Try again</Button>
         </Empty>
       </main>
     )
@@ -50,10 +49,7 @@ function Rail({ name }: { readonly name: string }) {
   return (
     <nav className="rail" aria-label="Main">
       <Link to="/" className="logo" aria-label="Planfold, plans">
-        <svg width="22" height="22" viewBox="0 0 24 24" fill="currentColor" aria-hidden="true">
-          <path d="M3 6.2 10.4 3v18L3 17.8z" opacity=".5" />
-          <path d="M12 3l8 4v6.4L12 17.6z" />
-        </svg>
+        <Logo size={22} />
       </Link>
       <Link to="/" activeOptions={{ exact: true }} aria-label="Plans" title="Plans (g p)">
         <FolderClosed size={17} aria-hidden="true" />
@@ -78,6 +74,13 @@ function Rail({ name }: { readonly name: string }) {
     </nav>
   )
 }
+
+const Logo = ({ size }: { readonly size: number }) => (
+  <svg width={size} height={size} viewBox="0 0 24 24" fill="currentColor" aria-hidden="true">
+    <path d="M3 6.2 10.4 3v18L3 17.8z" opacity=".5" />
+    <path d="M12 3l8 4v6.4L12 17.6z" />
+  </svg>
+)
 
 function Dock() {
   const waiting = useInbox().data?.length ?? 0
@@ -154,20 +157,12 @@ function SignIn() {
   }, [])
   return (
     <main>
-      <Empty
-        title="Not signed in"
-        sign={
-          <svg width="44" height="44" viewBox="0 0 24 24" fill="currentColor" aria-hidden="true">
-            <path d="M3 6.2 10.4 3v18L3 17.8z" opacity=".5" />
-            <path d="M12 3l8 4v6.4L12 17.6z" />
-          </svg>
-        }
-      >
+      <Empty title="Not signed in" sign={<Logo size={44} />}>
         {refused !== null && <p>{refused}</p>}
         <p>
           Open the link that <code>planfold serve</code> printed, or make a new one:
         </p>
-        <code className="code">planfold token link</code>
+        <code className="code">planfold serve token link</code>
       </Empty>
     </main>
   )

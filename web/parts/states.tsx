@@ -4,6 +4,7 @@ import { TriangleAlert, Unplug } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Problem } from '../data/api.ts'
 import { live, useConnection } from '../data/live.ts'
+import { Button } from './button.tsx'
 import { useNow } from './clock.ts'
 import { timeOf } from './words.ts'
 
@@ -60,9 +61,7 @@ export function Broken({ error }: { readonly error: unknown }) {
         <Trouble error={error} />
         <p>Your plans are not affected. If Planfold was upgraded, reload the page.</p>
         <p>
-          <button type="button" className="button" onClick={() => location.reload()}>
-            Reload
-          </button>{' '}
+          <Button onClick={() => location.reload()}>Reload</Button>{' '}
           <a className="button" href="/ui/">
             All plans
           </a>

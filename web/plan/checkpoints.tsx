@@ -3,10 +3,11 @@
 import '../styles/checkpoints.css'
 import { useQuery } from '@tanstack/react-query'
 import { FlagTriangleRight, Undo2 } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { diffCheckpoints, listCheckpoints, order, previewRollback, previewUndo, undoPlan } from '../data/api.ts'
 import type { LivePlan } from '../data/live.ts'
 import { useRights } from '../data/queries.ts'
+import { Button, Dialog } from '../parts/button.tsx'
 import { useNow } from '../parts/clock.ts'
 import { EntryLink } from '../parts/entry-link.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
@@ -58,10 +59,9 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
           </p>
           <span className="space" />
           {undo?.ok === true && (
-            <button type="button" className="button" onClick={() => setBack({ undo: true })}>
-              <Undo2 size={14} aria-hidden="true" />
+            <Button icon={Undo2} onClick={() => setBack({ undo: true })}>
               Undo the last rollback
-            </button>
+            </Button>
           )}
         </div>
       )}
@@ -82,18 +82,17 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
                 <span title={dateOf(one.at)}>{ago(one.at, now)}</span>
                 <EntryLink plan={name} entry={one.version} />
               </span>
-              <button
-                type="button"
-                className="button small"
+              <Button
+                kind="small"
                 aria-expanded={open === one.name}
                 onClick={() => setOpen(open === one.name ? null : one.name)}
               >
                 Compare
-              </button>
+              </Button>
               {operate && (
-                <button type="button" className="button small" onClick={() => setBack({ to: one.name })}>
+                <Button kind="small" onClick={() => setBack({ to: one.name })}>
                   Roll back
-                </button>
+                </Button>
               )}
             </div>
             {open === one.name && <Difference plan={id} from={one.name} version={version} />}
@@ -105,15 +104,7 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
   )
 }
 
-function Difference({
-  plan,
-  from,
-  version,
-}: {
-  readonly plan: string
-  readonly from: string
-  readonly version: number
-}) {
+function Difference({ plan, from, version }: Readonly<{ plan: string; from: string; version: number }>) {
   const { data, error } = useQuery({
     queryKey: ['checkpoint-diff', plan, from, version],
     queryFn: () => diffCheckpoints(plan, from),
@@ -164,11 +155,9 @@ export function BackDialog({
   readonly onClose: () => void
   readonly onDone?: () => void
 }) {
-  const dialog = useRef<HTMLDialogElement>(null)
   const [every, setEvery] = useState<'keep' | 'take' | 'merge' | null>(null)
   const [isIncluded, setIncluded] = useState(false)
   const [busy, setBusy] = useState(false)
-  useEffect(() => dialog.current?.showModal(), [])
   const isUndo = 'undo' in back
   const isWhole = 'whole' in back
   const to = isUndo || isWhole ? null : back.to
@@ -197,7 +186,7 @@ export function BackDialog({
     onDone()
   }
   return (
-    <dialog ref={dialog} className="back-dialog" aria-labelledby="back-title" onClose={onClose}>
+    <Dialog className="back-dialog" aria-labelledby="back-title" onClose={onClose}>
       <div className="dialog-body">
         <h2 id="back-title">
           {isUndo ? (
@@ -284,19 +273,18 @@ export function BackDialog({
           </div>
         )}
         <div className="dialog-acts">
-          <button type="button" className="button quiet" onClick={onClose}>
+          <Button kind="quiet" onClick={onClose}>
             Cancel
-          </button>
-          <button
-            type="button"
-            className="button main"
+          </Button>
+          <Button
+            kind="main"
             disabled={busy || data?.ok !== true || (conflicts.length > 0 && every === null)}
             onClick={() => void go()}
           >
             {stays ? 'Undo the rest' : isUndo || isWhole ? 'Undo' : 'Roll back'}
-          </button>
+          </Button>
         </div>
       </div>
-    </dialog>
+    </Dialog>
   )
 }

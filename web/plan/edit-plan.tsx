@@ -4,11 +4,13 @@ import '../styles/drawer.css'
 import '../styles/inbox.css'
 import '../styles/edit-plan.css'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { planText, tryRevision } from '../data/api.ts'
 import { DiffByMeaning } from '../inbox/proposal-shown.tsx'
+import { Button, Dialog } from '../parts/button.tsx'
 import { Faults, useRested } from '../parts/checked-text.tsx'
 import { Skeleton, Trouble } from '../parts/states.tsx'
+import { useWork } from '../parts/use-work.ts'
 
 export interface EditPlanProps {
   readonly plan: string
@@ -20,21 +22,19 @@ export interface EditPlanProps {
 }
 
 export default function EditPlan({ plan, revision, title, yes, onClose, onDone }: EditPlanProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
   const { data: text, error } = useQuery({
     queryKey: ['plan-text', plan, revision],
     queryFn: () => planText(plan, revision),
   })
   return (
-    <dialog ref={dialog} className="edit-plan" aria-labelledby="edit-title" onClose={onClose}>
+    <Dialog className="edit-plan" aria-labelledby="edit-title" onClose={onClose}>
       <div className="dialog-body">
         <h2 id="edit-title">{title}</h2>
         {error !== null && <Trouble error={error} />}
         {text === undefined && error === null && <Skeleton height={240} />}
         {text !== undefined && <Editor {...{ plan, text, yes, onClose, onDone }} />}
       </div>
-    </dialog>
+    </Dialog>
   )
 }
 
@@ -46,8 +46,7 @@ function Editor({
   onDone,
 }: Pick<EditPlanProps, 'plan' | 'yes' | 'onClose' | 'onDone'> & { readonly text: string }) {
   const [text, setText] = useState(before)
-  const [busy, setBusy] = useState(false)
-  const [refused, setRefused] = useState<unknown>(null)
+  const { busy, error, work } = useWork()
   const rested = useRested(text)
   const tried = useQuery({
     queryKey: ['tried', plan, rested],
@@ -56,17 +55,11 @@ function Editor({
     retry: false,
   })
   const isTried = rested === text && tried.data !== undefined
-  const go = async (): Promise<void> => {
-    setBusy(true)
-    setRefused(null)
-    try {
+  const go = (): Promise<void> =>
+    work(async () => {
       await onDone(text)
       onClose()
-    } catch (trouble) {
-      setRefused(trouble)
-      setBusy(false)
-    }
-  }
+    })
   return (
     <>
       <div className="edit-plan-both">
@@ -94,14 +87,12 @@ function Editor({
           )}
         </div>
       </div>
-      {refused !== null && <Trouble error={refused} />}
+      {error !== null && <Trouble error={error} />}
       <div className="dialog-acts">
-        <button type="button" className="button" onClick={onClose}>
-          Close
-        </button>
-        <button type="button" className="button main" disabled={busy || !isTried} onClick={() => void go()}>
+        <Button onClick={onClose}>Close</Button>
+        <Button kind="main" disabled={busy || !isTried} onClick={() => void go()}>
           {yes}
-        </button>
+        </Button>
       </div>
     </>
   )

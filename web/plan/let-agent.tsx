@@ -14,6 +14,7 @@ import { type LivePlan, useConnection } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { agents, queryClient, useRights } from '../data/queries.ts'
 import { visible } from '../parts/argv.tsx'
+import { Button } from '../parts/button.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
 import { count } from '../parts/words.ts'
@@ -100,9 +101,9 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
   }
   return strip(
     <div className="let-agent">
-      <button type="button" className="button main" disabled={isAway} onClick={() => void go()}>
+      <Button kind="main" disabled={isAway} onClick={() => void go()}>
         Let {agent.title} do it
-      </button>
+      </Button>
       {installed.length > 1 && (
         <select
           className="button"
@@ -129,12 +130,7 @@ function Works({
   names,
   agent,
   runs,
-}: {
-  readonly definition: PlanDefinition
-  readonly names: ReadonlySet<string>
-  readonly agent: string
-  readonly runs: readonly string[]
-}) {
+}: Readonly<{ definition: PlanDefinition; names: ReadonlySet<string>; agent: string; runs: readonly string[] }>) {
   const tasks = allTasks(definition).filter(({ id }) => names.has(id))
   const shown = new Set(
     tasks.flatMap(({ id, accept = [] }) => accept.map(one => `${id}: ${spelled(criterionText(one))}`)),

@@ -4,6 +4,7 @@ import { ChevronDown, ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import type { LivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
+import { Button } from '../parts/button.tsx'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
 import { asksWord, clock, lookWord, span, took } from '../parts/words.ts'
@@ -47,11 +48,7 @@ export function Outline({
           <Row key={task.name} task={task} isSelected={task.name === selected} onSelect={onSelect} />
         ))}
       </ul>
-      {shown.length > rows && (
-        <button type="button" className="button" onClick={() => setRows(rows + 1_000)}>
-          Show {shown.length - rows} more
-        </button>
-      )}
+      {shown.length > rows && <Button onClick={() => setRows(rows + 1_000)}>Show {shown.length - rows} more</Button>}
     </div>
   )
 }

@@ -1,10 +1,21 @@
 // Actions on a whole plan: start, pause, resume, cancel.
 
-import { Ban, Copy, Ellipsis, FlagTriangleRight, MessageSquareText, Pause, PencilLine, Play } from 'lucide-react'
+import {
+  Ban,
+  Copy,
+  Ellipsis,
+  FlagTriangleRight,
+  type LucideIcon,
+  MessageSquareText,
+  Pause,
+  PencilLine,
+  Play,
+} from 'lucide-react'
 import { lazy, Suspense, useId, useRef, useState } from 'react'
 import { order, orderPlan, revise } from '../data/api.ts'
 import { type LivePlan, useConnection } from '../data/live.ts'
 import { useRights } from '../data/queries.ts'
+import { Button } from '../parts/button.tsx'
 import { commandOf, copyCommand } from '../parts/command.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
@@ -16,7 +27,6 @@ const Redraft = lazy(() => import('./redraft.tsx'))
 export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
   const { head } = plan
   const { operate } = useRights()
-  const isAway = useConnection().is === 'away'
   const menu = useId()
   const popover = useRef<HTMLDivElement>(null)
   const [confirm, dialog] = useConfirm()
@@ -24,9 +34,7 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
   const [isEditing, setEditing] = useState(false)
   const [isCommenting, setCommenting] = useState(false)
   const isOpen = status === 'active' || status === 'blocked'
-  const close = (): void => popover.current?.hidePopover()
   const cancel = async (): Promise<void> => {
-    close()
     const confirmed = await confirm({
       title: `Cancel ${name}?`,
       text: 'The plan ends and cannot be resumed. The undo steps of its tasks run.',
@@ -41,7 +49,6 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
       )
   }
   const checkpoint = async (): Promise<void> => {
-    close()
     const confirmed = await confirm({
       title: 'Take a checkpoint',
       text: 'Stores all files, so that you can roll back to this point.',
@@ -61,92 +68,47 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
   return (
     <>
       {operate && (status === 'draft' || isStopped) && (
-        <button
-          type="button"
-          className={isLeft ? 'button' : 'button main'}
-          aria-label={isStopped ? 'Resume' : 'Run'}
-          disabled={isAway}
+        <Verb
+          icon={Play}
+          word={isStopped ? 'Resume' : 'Run'}
+          kind={isLeft ? '' : 'main'}
           onClick={() => void attempt(() => orderPlan(name, 'execute'))}
-        >
-          <Play size={14} aria-hidden="true" />
-          <span>{isStopped ? 'Resume' : 'Run'}</span>
-        </button>
+        />
       )}
       {operate && status === 'draft' && (
-        <button type="button" className="button wide" disabled={isAway} onClick={() => setEditing(true)}>
-          <PencilLine size={14} aria-hidden="true" />
-          <span>Edit</span>
-        </button>
+        <Verb icon={PencilLine} word="Edit" kind="wide" onClick={() => setEditing(true)} />
       )}
       {operate && status === 'draft' && head.goal !== null && (
-        <button type="button" className="button" disabled={isAway} onClick={() => setCommenting(true)}>
-          <MessageSquareText size={14} aria-hidden="true" />
-          <span>Comment</span>
-        </button>
+        <Verb icon={MessageSquareText} word="Comment" onClick={() => setCommenting(true)} />
       )}
       {operate && status === 'paused' && (
-        <button
-          type="button"
-          className="button main"
-          aria-label="Resume"
-          disabled={isAway}
-          onClick={() => void attempt(() => orderPlan(name, 'resume'))}
-        >
-          <Play size={14} aria-hidden="true" />
-          <span>Resume</span>
-        </button>
+        <Verb icon={Play} word="Resume" kind="main" onClick={() => void attempt(() => orderPlan(name, 'resume'))} />
       )}
       {operate && isOpen && (
-        <button
-          type="button"
-          className="button"
-          aria-label="Pause"
-          disabled={isAway}
-          onClick={() => void attempt(() => orderPlan(name, 'pause'))}
-        >
-          <Pause size={14} aria-hidden="true" />
-          <span>Pause</span>
-        </button>
+        <Verb icon={Pause} word="Pause" onClick={() => void attempt(() => orderPlan(name, 'pause'))} />
       )}
       <button type="button" className="icon-button" aria-label="More" popoverTarget={menu}>
         <Ellipsis size={16} aria-hidden="true" />
       </button>
-      <div id={menu} ref={popover} popover="auto" className="menu under-right">
-        <button
-          type="button"
-          onClick={() => {
-            close()
-            copyCommand(commandOf('status', name))
-          }}
-        >
-          <Copy size={15} aria-hidden="true" />
-          Copy command
-        </button>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: its buttons are clicked, also by keys. */}
+      <div
+        id={menu}
+        ref={popover}
+        popover="auto"
+        className="menu under-right"
+        onClick={() => popover.current?.hidePopover()}
+      >
+        <Item icon={Copy} word="Copy command" onClick={() => copyCommand(commandOf('status', name))} />
         {operate && (
           <>
             {status !== 'completed' && status !== 'cancelled' && (
-              <button
-                type="button"
-                onClick={() => {
-                  close()
-                  setEditing(true)
-                }}
-              >
-                <PencilLine size={15} aria-hidden="true" />
-                Edit the plan
-              </button>
+              <Item icon={PencilLine} word="Edit the plan" onClick={() => setEditing(true)} />
             )}
-            <button type="button" onClick={() => void checkpoint()}>
-              <FlagTriangleRight size={15} aria-hidden="true" />
-              Take a checkpoint
-            </button>
+            <Item icon={FlagTriangleRight} word="Take a checkpoint" onClick={() => void checkpoint()} />
             {(isOpen || status === 'paused' || status === 'draft') && (
               <>
                 <hr />
-                <button type="button" className="danger" onClick={() => void cancel()}>
-                  <Ban size={15} aria-hidden="true" />
-                  Cancel the plan
-                </button>
+                <Item icon={Ban} word="Cancel the plan" className="danger" onClick={() => void cancel()} />
               </>
             )}
           </>
@@ -176,3 +138,25 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
     </>
   )
 }
+
+interface ActionProps {
+  readonly icon: LucideIcon
+  readonly word: string
+  readonly onClick: () => void
+}
+
+function Verb({ word, ...more }: ActionProps & { readonly kind?: string }) {
+  const isAway = useConnection().is === 'away'
+  return (
+    <Button aria-label={word} disabled={isAway} {...more}>
+      <span>{word}</span>
+    </Button>
+  )
+}
+
+const Item = ({ icon: Icon, word, ...more }: ActionProps & { readonly className?: string }) => (
+  <button type="button" {...more}>
+    <Icon size={15} aria-hidden="true" />
+    {word}
+  </button>
+)

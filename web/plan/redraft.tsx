@@ -4,12 +4,14 @@ import '../styles/drawer.css'
 import '../styles/inbox.css'
 import '../styles/edit-plan.css'
 import { Plus } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { type DraftComment, type Redraft as Drafted, redraft, revise } from '../data/api.ts'
 import type { LivePlan } from '../data/live.ts'
 import { DiffByMeaning } from '../inbox/proposal-shown.tsx'
+import { Button, Dialog } from '../parts/button.tsx'
 import { Trouble } from '../parts/states.tsx'
 import { toast } from '../parts/toasts.tsx'
+import { useWork } from '../parts/use-work.ts'
 import { commentText } from './draft-shown.tsx'
 
 const EMPTY: DraftComment = { task: null, text: '' }
@@ -17,36 +19,23 @@ const EMPTY: DraftComment = { task: null, text: '' }
 export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; readonly onClose: () => void }) {
   const { name, draft } = plan.head
   const earlier = draft?.comments ?? []
-  const dialog = useRef<HTMLDialogElement>(null)
   const [comments, setComments] = useState<readonly DraftComment[]>([EMPTY])
   const [drafted, setDrafted] = useState<Drafted | null>(null)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  const { busy, error, work } = useWork()
   const written = comments.filter(({ text }) => text.trim() !== '')
   const change = (at: number, next: DraftComment): void => {
     setComments(comments.map((one, index) => (index === at ? next : one)))
     setDrafted(null)
   }
-  const doing = async (work: () => Promise<void>): Promise<void> => {
-    setBusy(true)
-    setError(null)
-    try {
-      await work()
-    } catch (trouble) {
-      setError(trouble)
-    }
-    setBusy(false)
-  }
-  const again = (): Promise<void> => doing(async () => setDrafted(await redraft(name, written)))
+  const again = (): Promise<void> => work(async () => setDrafted(await redraft(name, written)))
   const keep = ({ document, rationale, revision }: Drafted): Promise<void> =>
-    doing(async () => {
+    work(async () => {
       await revise(name, document, rationale, revision)
       toast('Draft updated')
       onClose()
     })
   return (
-    <dialog ref={dialog} className="edit-plan" aria-labelledby="redraft-title" onClose={onClose}>
+    <Dialog className="edit-plan" aria-labelledby="redraft-title" onClose={onClose}>
       <div className="dialog-body">
         <h2 id="redraft-title">What should be different in {name}?</h2>
         {earlier.length > 0 && (
@@ -89,9 +78,9 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
                 />
               </fieldset>
             ))}
-            <button type="button" className="button small" onClick={() => setComments([...comments, EMPTY])}>
-              <Plus size={13} aria-hidden="true" /> Another comment
-            </button>
+            <Button kind="small" icon={Plus} onClick={() => setComments([...comments, EMPTY])}>
+              Another comment
+            </Button>
           </div>
           <div className="edit-plan-messages" aria-live="polite">
             {drafted === null ? (
@@ -114,25 +103,18 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
         </div>
         {error !== null && <Trouble error={error} />}
         <div className="dialog-acts">
-          <button type="button" className="button" onClick={onClose}>
-            Keep the old draft
-          </button>
+          <Button onClick={onClose}>Keep the old draft</Button>
           {drafted?.changed === true ? (
-            <button type="button" className="button main" disabled={busy} onClick={() => void keep(drafted)}>
+            <Button kind="main" disabled={busy} onClick={() => void keep(drafted)}>
               Keep the new draft
-            </button>
+            </Button>
           ) : (
-            <button
-              type="button"
-              className="button main"
-              disabled={busy || written.length === 0}
-              onClick={() => void again()}
-            >
+            <Button kind="main" disabled={busy || written.length === 0} onClick={() => void again()}>
               {busy ? 'Drafting…' : 'Redraft'}
-            </button>
+            </Button>
           )}
         </div>
       </div>
-    </dialog>
+    </Dialog>
   )
 }

@@ -10,12 +10,13 @@ import { type InboxEntry, orderTask } from '../data/api.ts'
 import { type LivePlan, useConnection, useTaskDetail } from '../data/live.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
 import { useIdentity, useRights } from '../data/queries.ts'
+import { Button } from '../parts/button.tsx'
 import { useNow } from '../parts/clock.ts'
 import { CommandLine, commandOf } from '../parts/command.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { EntryLink } from '../parts/entry-link.tsx'
 import { Glyph, signOf } from '../parts/glyph.tsx'
-import { Hinted } from '../parts/hint-text.tsx'
+import { HintText } from '../parts/hint-text.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { attempt } from '../parts/toasts.tsx'
 import { asksWord, clock, dateOf, dollars, lookWord, span, took } from '../parts/words.ts'
@@ -49,6 +50,7 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
   const detail = useTaskDetail(name, task)
   const { tab = 'overview' } = useSearch({ from: '/plans/$plan' })
   const view = plan.byName.get(task)
+  const FoldIcon = isFolded ? UnfoldVertical : FoldVertical
   if (view === undefined || detail === null)
     return (
       <aside className="drawer" aria-label={task}>
@@ -83,11 +85,7 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
               aria-label={isFolded ? 'Unfold the group' : 'Fold the group'}
               onClick={() => onFold(task)}
             >
-              {isFolded ? (
-                <UnfoldVertical size={15} aria-hidden="true" />
-              ) : (
-                <FoldVertical size={15} aria-hidden="true" />
-              )}
+              <FoldIcon size={15} aria-hidden="true" />
             </button>
           )}
           {detail !== undefined && <TaskVerbs plan={plan.head.name} detail={detail} />}
@@ -177,16 +175,14 @@ function TaskVerbs({ plan, detail }: { readonly plan: string; readonly detail: T
   return (
     <>
       {maySkip && (
-        <button type="button" className="button small" disabled={isAway} onClick={() => void skip()}>
-          <SkipForward size={13} aria-hidden="true" />
+        <Button kind="small" icon={SkipForward} disabled={isAway} onClick={() => void skip()}>
           Skip
-        </button>
+        </Button>
       )}
       {mayRetry && (
-        <button type="button" className="button small" disabled={isAway} onClick={() => void retry()}>
-          <RotateCcw size={13} aria-hidden="true" />
+        <Button kind="small" icon={RotateCcw} disabled={isAway} onClick={() => void retry()}>
           Retry
-        </button>
+        </Button>
       )}
       {dialog}
     </>
@@ -204,26 +200,16 @@ function Facts({ detail }: { readonly detail: TaskDetail }) {
         : view.startedAt !== null && view.endedAt !== null
           ? (['Took', took(view.endedAt - view.startedAt)] as const)
           : (['State', lookWord(view.look)] as const)
+  const attempts = view.attempt === 0 ? '–' : `${view.attempt} of ${Math.max(view.attempt, detail.attemptsMax)}`
+  const cost = detail.cost === null ? [] : ([['Cost', dollars(detail.cost)]] as const)
   return (
     <dl>
-      <div>
-        <dt>{time[0]}</dt>
-        <dd>{time[1]}</dd>
-      </div>
-      <div>
-        <dt>Attempt</dt>
-        <dd>{view.attempt === 0 ? '–' : `${view.attempt} of ${Math.max(view.attempt, detail.attemptsMax)}`}</dd>
-      </div>
-      <div>
-        <dt>Effect</dt>
-        <dd>{detail.effect}</dd>
-      </div>
-      {detail.cost !== null && (
-        <div>
-          <dt>Cost</dt>
-          <dd>{dollars(detail.cost)}</dd>
+      {[time, ['Attempt', attempts] as const, ['Effect', detail.effect] as const, ...cost].map(([term, text]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd>{text}</dd>
         </div>
-      )}
+      ))}
     </dl>
   )
 }
@@ -267,7 +253,7 @@ function Overview({
                 {failure.code === undefined ? '' : `, ${failure.code}`}
               </p>
               {failure.hint !== undefined && (
-                <Hinted hint={aimHint(failure.hint, { plan: plan.head.name, task: view.name })} />
+                <HintText hint={aimHint(failure.hint, { plan: plan.head.name, task: view.name })} />
               )}
             </div>
           </div>
@@ -416,15 +402,7 @@ function Data({ detail }: { readonly detail: TaskDetail }) {
   )
 }
 
-function Attempts({
-  plan,
-  name,
-  detail,
-}: {
-  readonly plan: string
-  readonly name: string
-  readonly detail: TaskDetail
-}) {
+function Attempts({ plan, name, detail }: Readonly<{ plan: string; name: string; detail: TaskDetail }>) {
   const { attempt: wanted, visit: wantedVisit } = useSearch({ from: '/plans/$plan' })
   const { data, error } = useTaskPage(plan, detail)
   if (error !== null) return <Trouble error={error} />

@@ -16,7 +16,7 @@ test('a step is a command, set off where it stands in a sentence', () => {
     [[next('run', { file: 'FILE', again: true })], 'planfold run FILE --again'],
     [[next('retry', { ...p, task: 'a', repeat: true })], 'planfold retry p a --repeat'],
     [[next('skip', { ...p, task: 'a', reason: 'why' })], "planfold skip p a -m 'why'"],
-    [[next('restore', { ...p, file: "it's here.txt" })], "planfold restore p 'it'\\''s here.txt'"],
+    [[next('restore', { ...p, file: "it's here.txt" })], "planfold undo files p 'it'\\''s here.txt'"],
     [
       [next('rollback', { ...p, to: 7, tasks: ['a', 'b'], keepGit: true })],
       'planfold rollback p --to 7 --tasks a b --keep-git',

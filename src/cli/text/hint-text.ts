@@ -59,15 +59,12 @@ const ofPlan =
   (command: string) =>
   ({ plan }: OfPlan): Words => [command, plan]
 const ofTask =
-  (command: string) =>
-  ({ plan, task, reason }: OfTask & { readonly reason?: string }): Words => [command, plan, task, ...because(reason)]
-const report =
-  (status: 'done' | 'failed') =>
+  (command: string, option?: string) =>
   ({ plan, task, reason }: OfTask & { readonly reason?: string }): Words => [
-    'report',
+    command,
     plan,
     task,
-    `--status ${status}`,
+    option,
     ...because(reason),
   ]
 const because = (reason: string | undefined): Words => (reason === undefined ? [] : ['-m', `'${reason}'`])
@@ -88,8 +85,8 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
   import: ({ start }) => ['import', ...flag('start', start)],
   'new-from-template': () => ['template new NAME'],
   'lift-halt': () => ['halt --lift'],
-  'list-tokens': () => ['token list'],
-  'revoke-token': ({ name }) => ['token revoke', name],
+  'list-tokens': () => ['serve token list'],
+  'revoke-token': ({ name }) => ['serve token revoke', name],
   'allow-network': ({ address }) => ['policy allow network', shellWord(address)],
   'name-secret': ({ name }) => [`secrets set ${name} --env ${name}`],
 
@@ -120,8 +117,8 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
   propose: ({ plan = 'PLAN' }) => ['revise', plan, 'FILE --propose'],
   converge: ofPlan('converge'),
   adopt: ofPlan('fork adopt'),
-  restore: ({ plan, file }) => ['restore', plan, file === undefined ? undefined : shellWord(file)],
-  note: ofTask('note'),
+  restore: ({ plan, file }) => ['undo files', plan, file === undefined ? undefined : shellWord(file)],
+  note: ofTask('log', '--add'),
   review: ({ plan, verdict, reason }) => [
     'answer',
     plan,
@@ -139,18 +136,18 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
   undo: ({ plan, ...bounds }) => ['undo', plan, ...rollbackWords(bounds)],
 
   claim: ofTask('claim'),
-  done: report('done'),
+  done: ofTask('report', '--status done'),
   'not-mine': ({ plan, task, paths }) => [
-    ...report('done')({ plan, task }),
+    ...ofTask('report', '--status done')({ plan, task }),
     ...paths.map(path => `--not-mine ${shellWord(path)}`),
   ],
-  fail: report('failed'),
+  fail: ofTask('report', '--status failed'),
   retry: ({ plan, task, repeat }) => ['retry', plan, task, ...flag('repeat', repeat)],
   skip: ofTask('skip'),
-  release: ofTask('unclaim'),
+  release: ofTask('claim', '--release'),
   approve: ofTask('approve'),
   reject: ofTask('reject'),
-  'push-back': ({ plan, task, reason }) => ['answer', plan, task, '--push-back', ...because(reason)],
+  'push-back': ofTask('answer', '--push-back'),
   choose: ({ plan, task, option, reason }) => ['answer', plan, task, option, ...because(reason)],
   answer: ({ plan, task, fields }) => ['answer', plan, task, ...fields.map(fieldWord)],
   accept: ({ plan, proposal, reason }) => ['approve', plan, proposal, ...because(reason)],

@@ -206,7 +206,7 @@ export function claimNext(
   const claimed = board.find(({ claimedBy }) => claimedBy !== null)
   return claimed === undefined
     ? null
-    : `wait for the report; if ${brief(claimed.claimedBy ?? '')} is gone: planfold unclaim ${name} ${claimed.name}`
+    : `wait for the report; if ${brief(claimed.claimedBy ?? '')} is gone: planfold claim ${name} ${claimed.name} --release`
 }
 
 /** Where a budget was too small, trying again alone would fail again. What failed in several places is tried again by `resume`. */

@@ -25,13 +25,13 @@ export function setBackLines(
       how === 'overwritten'
         ? `  ${paint.yellow('replaced')} ${brief(task)} overwrote edits: ${all}. Backup:`
         : `  ${paint.yellow('reverted')} before retrying ${brief(task)}: ${all}. Backup:`,
-      `           planfold restore ${quoted(name)} ${paths[0] === undefined ? '' : quoted(paths[0])}`.trimEnd(),
+      `           planfold undo files ${quoted(name)} ${paths[0] === undefined ? '' : quoted(paths[0])}`.trimEnd(),
     ]
   })
   const earlier = restored.length - shown.length
   return earlier === 0
     ? lines
-    : [...lines, paint.dim(`           … and ${earlier} more times: planfold restore ${quoted(name)}`)]
+    : [...lines, paint.dim(`           … and ${earlier} more times: planfold undo files ${quoted(name)}`)]
 }
 
 // Tasks that wait for files of another plan, as lines for a person: who holds them, and the two commands that end the wait.

@@ -55,7 +55,7 @@ import {
 import { agentMissing, findAgent, resolveProgram } from './find-agent.ts'
 import { LineReader } from './headless-output.ts'
 import { knownAgents, unknownAgent } from './known-agents.ts'
-import { openLogin } from './login/login-use.ts'
+import { openLogin } from './login/copied-login.ts'
 import { judgePermission } from './permission-request.ts'
 import { reportedOutput } from './reported-use.ts'
 

@@ -29,6 +29,4 @@ export const workerFor: WorkerChoice['workerFor'] = async (...asked) =>
   await (await import('./commands/choose-agent.ts')).workerFor(...asked)
 
 export const openDrafting: CodingAgents['openDrafting'] = place => async request =>
-  await (await import('./drafting/open-drafting.ts')).openDrafting(place, { id: randomUUID, bytes: randomBytes })(
-    request,
-  )
+  await (await import('./drafting/draft-plan.ts')).openDrafting(place, { id: randomUUID, bytes: randomBytes })(request)

@@ -4,19 +4,15 @@
 import { isMap, type Json } from '../../domain/json.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
 import { type Outside, readPrivateFile, settingsFile, writePrivateFile } from '../../safety/files/private-file.ts'
-
-export interface TestPlace {
-  readonly environment: { readonly [name: string]: string | undefined }
-  readonly root: string
-}
+import type { AgentPlace } from './find-agent.ts'
 
 const FILE = 'agent-tests.json'
 const ELSEWHERE = 'set XDG_CONFIG_HOME to a folder outside the workspace'
-const outsideOf = ({ root }: TestPlace): Outside => [{ folder: root, is: 'the workspace' }]
+const outsideOf = ({ root }: AgentPlace): Outside => [{ folder: root, is: 'the workspace' }]
 
 /** A pass is valid for the tested version. */
 export async function recordPass(
-  place: TestPlace,
+  place: AgentPlace,
   { name, version }: Pick<KnownAgent, 'name' | 'version'>,
   at: number,
 ): Promise<void> {
@@ -31,7 +27,7 @@ export async function recordPass(
 
 /** Since when each agent has passed in its installed version; null if it has not. */
 export async function withPasses<T extends Pick<KnownAgent, 'name' | 'version' | 'status'>>(
-  place: TestPlace,
+  place: AgentPlace,
   agents: readonly T[],
 ): Promise<readonly (T & { readonly passedAt: number | null })[]> {
   const passes = await readPasses(place)
@@ -43,7 +39,7 @@ function passedAt(pass: Json | undefined, { version, status }: Pick<KnownAgent, 
   return typeof pass.at === 'number' ? pass.at : null
 }
 
-async function readPasses(place: TestPlace): Promise<{ readonly [agent: string]: Json }> {
+async function readPasses(place: AgentPlace): Promise<{ readonly [agent: string]: Json }> {
   const file = settingsFile(place.environment, FILE)
   if (file === null) return {}
   const read = await readPrivateFile(file, { what: 'the file', outside: outsideOf(place), elsewhere: ELSEWHERE })

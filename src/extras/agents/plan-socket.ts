@@ -11,6 +11,7 @@ import type { EngineInProcess } from '../../engine/engine.ts'
 import { agentCaller } from '../../engine/roles.ts'
 import type { Propose } from '../../mcp/room.ts'
 import { mcpFactory } from '../../mcp/server.ts'
+import type { PlanToolsServer } from './agent-runner.ts'
 
 export interface PlanSocketOptions {
   readonly engine: EngineInProcess
@@ -24,15 +25,9 @@ export interface PlanSocketOptions {
   readonly random: (bytes: number) => Buffer
 }
 
-export interface PlanSocket {
-  readonly socket: string
-  readonly token: string
-  close(): Promise<void>
-}
-
 const TOKEN_LINE_MAX = 200
 
-export async function openPlanSocket(options: PlanSocketOptions): Promise<PlanSocket> {
+export async function openPlanSocket(options: PlanSocketOptions): Promise<PlanToolsServer> {
   mkdirSync(options.folder, { recursive: true, mode: 0o700 })
   const token = options.random(24).toString('base64url')
   const { caller } = options.engine

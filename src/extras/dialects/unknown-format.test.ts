@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { StatusOf } from '../../format/plan/dialect.ts'
 import type { Parsed } from '../../format/plan/parse.ts'
+import { notesOf } from './commands/import-tables.ts'
 import { dialectNamed, parsePlan } from './dialects.fixture.ts'
-import { notesOf } from './planstore/task-tables-notes.ts'
 
 const parse = (text: string, fileName = 'p.json'): Parsed => parsePlan(text, { fileName, fallbackName: 'p' })
 

@@ -1,9 +1,11 @@
 // One drafting or one task with one model: every request is limited, listed, sent once, recorded and counted here.
 
 import type { SettingsCaps, Spend } from '../../domain/budget/amounts.ts'
-import { defined, type Json } from '../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../domain/json.ts'
 import { type ModelUsage, NO_USAGE, tokensOf } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
+import { validateJson } from '../../format/expression/json-validation.ts'
+import { RESERVED_KEYS } from '../../format/text/json.ts'
 import { printDuration } from '../../format/text/units.ts'
 import type {
   CallBudget,
@@ -19,7 +21,6 @@ import type {
   TextQuestion,
 } from '../../runners/models.ts'
 import { redactor, streamRedactor } from '../../safety/secrets/redaction.ts'
-import { readAnswer, repairRequest } from './answer-text.ts'
 import type { CallList } from './call-list.ts'
 import { Meter, type Reservation, type Reserved } from './meter.ts'
 import { failureOfCall, isUnsent, ModelError, modelFailure } from './model-failure.ts'
@@ -411,4 +412,59 @@ function refusalIn(exchange: ModelExchange | null): string | null {
   } catch {
     return null
   }
+}
+
+// From what a model said to JSON that follows a schema, and what to tell the model when it does not.
+
+type ReadAnswer =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly faults: readonly string[] }
+
+const FAULTS_SHOWN = 12
+
+function readAnswer(
+  text: string,
+  schema: JsonObject,
+  check: (value: Json) => readonly string[] = () => [],
+): ReadAnswer {
+  const value = jsonIn(text)
+  if (value === undefined)
+    return { ok: false, faults: [text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON'] }
+  const faults = validateJson(value, schema).map(({ at, message }) => `${at}: ${message}`)
+  const wrong = faults.length > 0 ? faults : check(value)
+  return wrong.length === 0 ? { ok: true, value } : { ok: false, faults: wrong.slice(0, FAULTS_SHOWN) }
+}
+
+/** The answer itself, or the block of JSON in it: models like to say something before and after. */
+function jsonIn(text: string): Json | undefined {
+  const trimmed = text.trim()
+  const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/.exec(trimmed)?.[1]
+  const from = trimmed.search(/[{[]/)
+  const to = Math.max(trimmed.lastIndexOf('}'), trimmed.lastIndexOf(']'))
+  for (const candidate of [trimmed, fenced, from < 0 ? undefined : trimmed.slice(from, to + 1)]) {
+    const value = candidate === undefined ? undefined : parse(candidate)
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+/** Plain data only: a key that reaches into JavaScript's own objects makes it no JSON of ours. */
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text, (key, value) => {
+      if (RESERVED_KEYS.has(key)) throw new SyntaxError(key)
+      return value
+    })
+  } catch {
+    return undefined
+  }
+}
+
+function repairRequest(faults: readonly string[]): string {
+  const lines = [
+    'Your answer cannot be used:',
+    ...faults.map(fault => `- ${fault}`),
+    'Answer again, with the whole JSON and nothing else.',
+  ]
+  return lines.join('\n')
 }

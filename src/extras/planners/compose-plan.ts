@@ -56,6 +56,8 @@ export interface GoalPlaces {
   readonly oneTest: string | null
   /** The change log, if the repository uses one. */
   readonly changeLog: string | null
+  /** Change logs that may be written. */
+  readonly openLogs: readonly string[]
   /** Files that contain the word to remove or correct. */
   readonly holding: readonly string[]
   /** The commands that fail today and that the goal is about. */

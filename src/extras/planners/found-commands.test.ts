@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { findToolchain } from './found-commands.ts'
-import type { RepositoryView } from './planner.ts'
+import { type Looked, NOT_INSTALLED, type RepositoryView } from './planner.ts'
 
 interface Machine {
   readonly programs?: readonly string[]
@@ -16,6 +16,7 @@ const found = (
   files: { readonly [path: string]: string },
   { programs = [], packages, there = {} }: Machine = {},
   about?: string[],
+  looked?: Looked,
 ) =>
   findToolchain(
     {
@@ -28,6 +29,7 @@ const found = (
       state: async () => null,
     } satisfies RepositoryView,
     about,
+    looked,
   )
 
 const script = (test: string) => JSON.stringify({ scripts: { test } })
@@ -48,6 +50,8 @@ test.each([
   [{ 'a.sh': '', Makefile: 'lint:\n\ttrue\ntest: lint\n\tsh a.sh' }, 'make test'],
   [{ 'a.sh': '', 'tests/run.sh': '' }, 'sh tests/run.sh'],
   [{ 'go.mod': 'module x', ...ci('go test -race ./...') }, 'go test -race ./...'],
+  [{ 'go.mod': 'module x', ...ci('go test -race -coverprofile coverage.txt ./...') }, 'go test -race ./...'],
+  [{ 'Cargo.toml': '[workspace]', ...ci('cargo +stable test --all --message-format=json') }, 'cargo test --all'],
   [{ 'Cargo.toml': '[package]', ...ci('cargo test --workspace --locked') }, 'cargo test --workspace --locked'],
   [{ 'Cargo.toml': '[workspace]' }, 'cargo test --workspace'],
   [
@@ -69,6 +73,22 @@ test.each([
 test('type checks and named environments are found', async () => {
   const types = async (files: { readonly [path: string]: string }) => (await found(files)).commands.types?.run.join(' ')
   expect(await types({ 'package.json': '{"scripts":{"typecheck":"tsc"}}' })).toBe('npm run typecheck')
+  expect(await types({ 'package.json': '{"scripts":{"types:check":"tsc -p .","types:build":"tsc"}}' })).toBe(
+    'npm run types:check',
+  )
+  expect(await types({ 'package.json': '{"scripts":{"types":"tsup --dts","types:watch":"tsc -w"}}' })).toBe(
+    'npm run types',
+  )
+  const own = {
+    'package.json': '{"scripts":{"types:check":"tsc"},"devDependencies":{"typescript":"5"}}',
+    'tsconfig.json': '{}',
+  }
+  const { commands } = await found({ ...own, ...ci('npx tsc') })
+  expect([commands.types?.run.join(' '), commands.build, commands.ci.map(({ run }) => run.join(' '))]).toEqual([
+    'npm run types:check',
+    null,
+    ['npm run types:check'],
+  ])
   expect(await types({ 'pyproject.toml': '[tool.mypy]', 'a.py': '' })).toBe('mypy .')
   expect(await types({ 'pyproject.toml': '[tool.mypy]', 'a.py': '', ...ci('mypy src') })).toBe('mypy src')
   expect(await types({ 'tox.ini': '[testenv:typing]\ncommands = x', 'a.py': '' })).toBe('tox -e typing')
@@ -337,4 +357,56 @@ test('a Python project without pytest gets an environment of its own, and is tes
   const { installation, commands } = await found(files, { programs: ['python3'] })
   expect(installation?.run).toEqual(['sh', '-c', "python3 -m venv .venv && .venv/bin/pip install pytest -e '.[test]'"])
   expect(commands.test).toMatchObject({ run: ['./.venv/bin/pytest'], exists: true })
+})
+
+test('extras with dots are found as well', async () => {
+  const text =
+    '[project]\nname = "a"\noptional-dependencies.docs = [ "x" ]\noptional-dependencies.tests = [\n  "freezegun",\n]\n[tool.pytest]\n'
+  const files = { ...python, 'pyproject.toml': text }
+  const { installation } = await found(files, { programs: ['python3', 'pytest'] })
+  expect(installation?.run.at(-1)).toBe("python3 -m venv .venv && .venv/bin/pip install pytest -e '.[tests]'")
+  expect(installation?.why).toContain('freezegun')
+})
+
+test.each<[what: string, files: { readonly [path: string]: string }, machine: Machine, ran: string, install: string]>([
+  ['npm', app, { programs: ['npm'], there: { [record]: 0 } }, 'npm test', 'npm ci'],
+  ['uv', { ...python, 'uv.lock': '' }, { programs: ['uv'], there: { '.venv': 0 } }, 'uv run pytest', 'uv sync'],
+  ['poetry', { ...python, 'poetry.lock': '' }, { programs: ['poetry'] }, 'poetry run pytest', 'poetry install'],
+  [
+    'pip, with an environment',
+    python,
+    { programs: ['pytest', 'python3'], there: { venv: 0 } },
+    'pytest',
+    'venv/bin/python3 -m pip install pytest -e .',
+  ],
+  [
+    'pip, without one',
+    python,
+    { programs: ['pytest', 'python3'] },
+    'pytest',
+    'sh -c python3 -m venv .venv && .venv/bin/pip install pytest -e .',
+  ],
+  [
+    'gems',
+    { Gemfile: "gem 'rspec'", '.rspec': '', 'spec/a_spec.rb': '' },
+    { programs: ['bundle'] },
+    'bundle exec rspec',
+    'bundle install',
+  ],
+  ['Go', { 'go.mod': 'module x' }, { programs: ['go'] }, 'go test ./...', 'go mod download'],
+  [
+    'Rust',
+    { 'Cargo.toml': '[package]', 'Cargo.lock': '' },
+    { programs: ['cargo'] },
+    'cargo test',
+    'cargo fetch --locked',
+  ],
+])('a run shows that something is missing: it is installed first, with %s', async (_, files, machine, ran, install) => {
+  const after = async (why: string) => {
+    const command = { run: ran.split(' '), purpose: 'test', status: 'unknown', why, places: [], lines: [] } as const
+    return (await found(files, machine, [], { commands: [command], ms: 1 })).installation
+  }
+  expect((await after(NOT_INSTALLED))?.run.join(' ')).toBe(install)
+  expect((await after(NOT_INSTALLED))?.why).toBe(`'${ran}' says that ${NOT_INSTALLED}`)
+  expect(await after('it had not ended after 12 s')).toBe(null)
 })

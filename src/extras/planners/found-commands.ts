@@ -1,6 +1,7 @@
 // Finds how a repository is tested, linted and built: from its own files (scripts, targets, configuration), else the convention
 // of its language. Checks that the commands exist, and runs nothing.
 
+import { type Looked, lookedLine, NOT_INSTALLED } from './look-result.ts'
 import type { FoundCommand, FoundCommands, Installation, RepositoryView } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
 import { ciCommands, ciFiles, type NamedCommand } from './toolchain/ci-commands.ts'
@@ -10,6 +11,7 @@ import { candidatesIn } from './toolchain/finders.ts'
 import { findInstallation, lockedInstallation } from './toolchain/installation.ts'
 import { nodeManager, scriptsOf } from './toolchain/node.ts'
 import { allOf, inFolder, packageFolders, packagesAround, seenFrom } from './toolchain/packages.ts'
+import { type Scripts, workOf } from './toolchain/project-script.ts'
 import { firstPythonTests, PYTHON_FILES } from './toolchain/python.ts'
 
 export interface Toolchain {
@@ -56,8 +58,15 @@ const READ = [
 ]
 const MANIFESTS_MAX = 100
 
-/** `about`: the most relevant files, best first. Their package is tested at each step, the whole repository at the end. */
-export async function findToolchain(repository: RepositoryView, about: readonly string[] = []): Promise<Toolchain> {
+/**
+ * `about`: the most relevant files, best first. Their package is tested at each step, the whole repository at the end. `looked`: shows
+ * whether something must be installed first.
+ */
+export async function findToolchain(
+  repository: RepositoryView,
+  about: readonly string[] = [],
+  looked?: Looked,
+): Promise<Toolchain> {
   const files = (await repository.files()).map(({ path }) => path)
   const folders = packageFolders(files)
   const around = about.map(path => packagesAround(path, folders))
@@ -66,6 +75,7 @@ export async function findToolchain(repository: RepositoryView, about: readonly 
   const named = ciCommands(
     ciFiles(files).map(path => [path, top.text(path)] as const),
     scriptsOf(top.text('package.json')),
+    nodeManager(top),
   )
   const language = languageOf(about[0] ?? '') ?? languagesOf(files)[0] ?? null
   const commandIn = async (evidence: Evidence, purpose: Purpose): Promise<FoundCommand | null> => {
@@ -84,15 +94,23 @@ export async function findToolchain(repository: RepositoryView, about: readonly 
   const either = async (purpose: Purpose): Promise<FoundCommand | null> =>
     (await commandIn(top, purpose)) ?? (tests.folder === '' ? null : await commandIn(part, purpose))
   const isOther = whole !== null && test !== null && whole.run.join(' ') !== test.run.join(' ')
-  const installation = test === null ? null : await findInstallation(repository, [part, ...part.above], test)
+  const [lint, types, build] = [await either('lint'), await either('types'), await either('build')]
+  const scripts = scriptsOf(top.text('package.json'))
+  // CI's `tsc` beside a script that checks the types is no build.
+  const isTypes = build !== null && types !== null && build.from.startsWith('.') && isSameWork(build, types, scripts)
+  const lacks = lackingIn(looked, [test, whole], [lint, types, build])
+  const installation = test === null ? null : await findInstallation(repository, [part, ...part.above], test, lacks)
   const commands: FoundCommands = {
     test: installation?.test ?? test,
     ...(isOther ? { allTests: whole } : {}),
-    lint: await either('lint'),
-    types: await either('types'),
-    build: await either('build'),
+    lint,
+    types,
+    build: isTypes ? null : build,
     ci: await Promise.all(
       named.map(async one => {
+        const own =
+          one.in === undefined ? ([test, whole, lint, types].find(two => isSameWork(one, two, scripts)) ?? null) : null
+        if (own !== null) return { ...one, ...own, purpose: own === types ? 'types' : one.purpose, from: one.from }
         const evidence = opened(one.in === undefined ? '' : `${one.in.replace(/\/$/, '')}/`)
         // Without the program's option for the folder: `commandLine` changes to `in` first.
         return {
@@ -112,6 +130,24 @@ export async function findToolchain(repository: RepositoryView, about: readonly 
     installation,
     reinstallation: lockedInstallation(top),
   }
+}
+
+const isSameWork = (
+  one: Pick<FoundCommand, 'run'>,
+  other: Pick<FoundCommand, 'run'> | null,
+  scripts: Scripts,
+): boolean => other !== null && workOf(one.run, scripts) === workOf(other.run, scripts)
+
+/** The run that shows what is missing. Of the other checks only scripts count, whose tools come with the same installation. */
+function lackingIn(
+  looked: Looked | undefined,
+  tests: readonly (FoundCommand | null)[],
+  others: readonly (FoundCommand | null)[],
+): string | null {
+  const scripts = others.filter(one => /^(?:npm|pnpm|yarn|bun|bundle)$/.test(one?.run[0] ?? ''))
+  const needed = new Set([...tests, ...scripts].flatMap(one => one?.run.join(' ') ?? []))
+  const lacking = looked?.commands.find(({ run, why }) => why === NOT_INSTALLED && needed.has(run.join(' ')))
+  return lacking === undefined ? null : `'${lookedLine(lacking)}' says that ${NOT_INSTALLED}`
 }
 
 interface PackageTests {

@@ -90,10 +90,13 @@ function kindOf(
   const isWish = wishful !== null && !isNamed && !isPlaced && words <= 6
   const isSpecific = isNamed || isPlaced || limits.length > 0 || thingsOf(goal).length > 0
   if (best !== undefined && isSpecific && !(isWish && best.points <= HINT)) {
-    const { kind, because, points } = best
-    const isClose = second !== undefined && points > HINT && second.points >= points - CLOSE
-    const rival = isClose && !areAlike(kind, second.kind) ? { ...second, isEqual: second.points === points } : null
-    return { kind, because, rival }
+    const isClose = second !== undefined && best.points > HINT && second.points >= best.points - CLOSE
+    // What works wrongly is shown by a test first, which harms no other change: nobody needs to be asked.
+    const isFault = isClose && [best, second].some(one => one.kind === 'bug') && [best, second].some(isInternal)
+    const [first, other] = isFault && second.kind === 'bug' ? [second, best] : [best, second]
+    const isRival = isClose && !areAlike(best.kind, second.kind)
+    const rival = isRival ? { ...other!, isEqual: !isFault && second.points === best.points } : null
+    return { kind: first.kind, because: first.because, rival }
   }
   const only = (kind: GoalKind, because: string) => ({ kind, because, rival: null })
   if (unknowns > 0) return only('research', 'it says what is not known, and nothing else')
@@ -130,6 +133,8 @@ const ALIKE: readonly (readonly GoalKind[])[] = [
 ]
 const areAlike = (one: GoalKind, other: GoalKind): boolean =>
   ALIKE.some(kinds => kinds.includes(one) && kinds.includes(other))
+
+const isInternal = ({ kind }: Weighed): boolean => kind === 'refactor' || kind === 'rename'
 
 /** The goal's words without the main verb. */
 function thingsOf({ wanted, terms }: GoalWords): GoalWords['terms'] {

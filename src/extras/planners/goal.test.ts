@@ -82,6 +82,12 @@ describe('a goal', () => {
 })
 
 describe('the kind of a goal', () => {
+  test('is not asked for when something works wrongly: a test shows it first', () => {
+    const goal = readGoal("Don't make unnecessary requests")
+    const { kind, rival } = judgeGoal(goal, { sourceFiles: 10 })
+    expect([kind, rival?.kind, rival?.isEqual]).toEqual(['bug', 'refactor', false])
+  })
+
   const judged = (text: string, known = {}) =>
     judgeGoal(readGoal(text), { sourceFiles: 10, dependencies: ['lodash', 'left-pad'], ...known })
   const kindOf = (text: string, known = {}) => judged(text, known).kind
@@ -142,6 +148,24 @@ describe('the kind of a goal', () => {
     ['vague', 'improve everything'],
     ['vague', 'make it better'],
     ['vague', ''],
+    // A weak word does not outweigh that something works wrongly.
+    ['bug', 'Use the locale passed to format() instead of the global one'],
+    ['bug', 'Use `Object.hasOwn` instead of `hasOwnProperty` since it throws on null-prototype objects'],
+    ['bug', "Don't duplicate query parameters when following a redirect"],
+    ['bug', 'Remove duplicate entries from the result of glob()'],
+    ['bug', 'Replace naive datetime with UTC; the current output is off by one hour'],
+    ['bug', 'Convert empty strings to null instead of throwing'],
+    ['bug', 'Move cursor to end of line does not work on Windows'],
+    ['bug', 'Extract returns wrong file names'],
+    ['bug', 'Rename collides when the file exists'],
+    ['bug', 'Cleanup of temp files is not done when the process is killed'],
+    ['refactor', 'Use f-strings everywhere'],
+    ['refactor', 'Use `const` instead of `let`'],
+    ['refactor', 'Use a shared helper for path joining'],
+    ['refactor', "Don't duplicate the parsing code in cli.ts and server.ts"],
+    ['refactor', 'Remove duplicated imports'],
+    ['refactor', 'Replace the parser with a generated one'],
+    ['refactor', 'Simplify the error message when a key is missing'],
     // What it forbids does not decide, unless there is nothing else.
     ['feature', 'Add VAT to `total` in src/cart.js without a new dependency'],
     ['feature', 'Add VAT to `total` in src/cart.js; the tests must not become flaky'],

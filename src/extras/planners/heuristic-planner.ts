@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type CommandStepsInput, commandSteps, rolloutSteps } from './command-steps.ts'
 import { composePlan, type GoalPlaces, type WriteScopes } from './compose-plan.ts'
-import { changeLog } from './draft/change-log.ts'
+import { changeLog, openLogs } from './draft/change-log.ts'
 import { likelyTest, oneTestCommand } from './draft/one-test.ts'
 import { causesToday, endsToday, judgedToday, placedToday, redToday, scopeToday } from './draft/today.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
@@ -108,7 +108,7 @@ async function propose({
   const feedback = readComments(comments, { paths, tasks })
   const followed = { ...feedback, not: [...feedback.not, ...spared] }
   const placedFirst = placed(aboutFiles(ranking, goal, judged), followed)
-  const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [])
+  const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [], looked)
   const toolchain = await withTestCommand(repository, found, followed)
   const settings =
     judged.kind === 'chore' ? settingsGoal({ goal, paths, texts, ranked: placedFirst.files, not: followed.not }) : null
@@ -293,6 +293,7 @@ async function placesOf(
     ),
     causes,
     changeLog: changeLog({ paths, history, limits: goal.limits }),
+    openLogs: openLogs({ paths, history, limits: goal.limits, file: analysis.files[0]?.path ?? '' }),
     test: test?.path ?? null,
     oneTest: test === undefined ? null : await oneTestCommand(repository, { toolchain, paths, file: test.path }),
     holding,

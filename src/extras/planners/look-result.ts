@@ -27,6 +27,9 @@ export interface LookedCommand {
   readonly lines: readonly string[]
 }
 
+/** The reason of an unknown result when a program or a package is missing. */
+export const NOT_INSTALLED = 'something is not installed'
+
 /** The command as a shell line, without variables and folder. */
 export const lookedLine = ({ run }: Pick<LookedCommand, 'run'>): string => run.map(shellQuoted).join(' ')
 

@@ -82,7 +82,7 @@ export function openQuestions({ goal, judged, toolchain, analysis, ends, steps, 
   if (ends.length === 0 && judged.kind === 'failing-command')
     questions.push({ text: 'Which command fails? No command of that name was found in this repository.' })
   if (ends.length === 0 && hasNewTest && test !== null)
-    assumptions.push('it is done when the new test passes, and all others')
+    assumptions.push('it is done when the new test passes, and all others still do')
   return { assumptions, questions: questions.slice(0, QUESTIONS_MAX) }
 }
 

@@ -9,7 +9,15 @@ import type { DraftingBudget, DraftProposal, EarlierDraft } from '../../operatio
 import type { Looked } from './look-result.ts'
 
 export type { DraftingBudget, PlanComment, PlanProgress } from '../../operations/agents/plan-drafts.ts'
-export { failingToday, type Looked, type LookedCommand, lookedLine, lookedLines, lookedText } from './look-result.ts'
+export {
+  failingToday,
+  type Looked,
+  type LookedCommand,
+  lookedLine,
+  lookedLines,
+  lookedText,
+  NOT_INSTALLED,
+} from './look-result.ts'
 
 export interface Planner {
   readonly name: string

@@ -1,5 +1,6 @@
 // The write scopes of the steps: the most relevant files, tests near them, the manifest, the page.
 
+import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import type { WriteScopes } from './compose-plan.ts'
 import type { FollowedComments } from './draft-comments.ts'
 import { namedDependency, namedFiles, newFiles } from './end-checks.ts'
@@ -9,8 +10,8 @@ import { sparedParts } from './goal-limits.ts'
 import { docsPage } from './kinds/docs-page.ts'
 import { renameNames } from './kinds/rename.ts'
 import { holdsWord } from './kinds/word-search.ts'
-import type { GoalAnalysis, PastChange } from './planner.ts'
-import { isAside, languageOf, roleOf } from './ranking/file-role.ts'
+import type { GoalAnalysis, PastChange, RankedFile } from './planner.ts'
+import { isAside, isMetadata, languageOf, roleOf } from './ranking/file-role.ts'
 import { holds, scopeEntries } from './ranking/scope-entries.ts'
 import { updatedFiles, usersOf } from './toolchain/dependency.ts'
 import { packageFolders, packagesAround } from './toolchain/packages.ts'
@@ -66,6 +67,9 @@ export function writeScopes({
     budget: Math.max(SOURCES_MIN, Math.floor(paths.length * SOURCES_PART)),
     entries: SOURCES_MAX,
   })
+  const beside = rankedNear(analysis, paths).filter(
+    path => !closed.has(path) && !outside.includes(path) && !likely.some(entry => holds(entry, path)),
+  )
   const fresh = newFiles({ goal, paths })
   const rename = judged.kind === 'rename' ? renameNames(goal) : null
   const named = judged.kind === 'dependency-update' ? namedDependency({ goal, texts }) : null
@@ -78,7 +82,7 @@ export function writeScopes({
       ...holding,
       ...namedFiles(goal, paths).filter(path => roleOf(path) !== 'test'),
       ...(settings ?? []),
-      ...(holding.length > 0 || settings !== null ? [] : likely),
+      ...(holding.length > 0 || settings !== null ? [] : [...likely, ...beside]),
       ...followed.also,
       ...wholeFolders(goal, paths, closed),
       ...fresh.filter(path => !likely.some(entry => holds(entry, path))),
@@ -104,6 +108,24 @@ export function writeScopes({
     new: allowed(NEW_PROJECT),
   }
 }
+
+/** The first ranked files in the folder or package of the best one: a fix often reaches beyond the file where the fault shows. */
+function rankedNear({ files }: GoalAnalysis, paths: readonly string[]): readonly string[] {
+  const [first, ...others] = files.slice(0, NEAR_MAX)
+  if (first === undefined || first.reason.startsWith('weak guess')) return []
+  const folders = packageFolders(paths)
+  const packageOf = (path: string): string => packagesAround(path, folders)[0]!
+  const isNear = ({ path, reason }: RankedFile): boolean =>
+    packageOf(path) === packageOf(first.path) &&
+    isAside(path) === isAside(first.path) &&
+    roleOf(path) === 'source' &&
+    !isMetadata(path) &&
+    !asksFirst(path) &&
+    !reason.startsWith('weak guess')
+  return others.filter(isNear).map(({ path }) => path)
+}
+
+const NEAR_MAX = 5
 
 /** Where tests are beside sources, an open folder would allow a fix to change the test that shows the fault. */
 const withoutTests = (entries: readonly string[], paths: readonly string[]): readonly string[] =>
@@ -230,5 +252,7 @@ function newTests(
   const [folder, file] = [source.slice(0, source.lastIndexOf('/') + 1), source.slice(source.lastIndexOf('/') + 1)]
   const stem = file.replace(/\.\w+$/, '')
   const ending = /(?:[._-](?:test|spec)s?|Test|Spec)?\.\w+$/.exec(name)?.[0] ?? ''
-  return [`${folder}${name.startsWith('test_') ? 'test_' : ''}${stem}${ending}`]
+  const fresh = `${folder}${name.startsWith('test_') ? 'test_' : ''}${stem}${ending}`
+  // Beside a plain `tests.js` there is no name that makes a test of it.
+  return roleOf(fresh) === 'test' ? [fresh] : []
 }

@@ -103,6 +103,13 @@ describe('red', () => {
     expect(compared.evidence).toContain(evidence)
   })
 
+  test('a run that finds no test is not red, although it ends with a failure', () => {
+    for (const before of [null, ran(''), ran('', 5)]) {
+      const { holds, evidence } = compareTests(RED, ran('', 5), others(before))
+      expect([holds, evidence]).toEqual([false, 'no new test fails; 0 passed, 0 failed'])
+    }
+  })
+
   test('a file that is not the new one may not break', () => {
     expect(compareTests({ new: 'test/n.js', red: true }, ran('!test/a.js'), others(ran('+a'))).holds).toBe(false)
   })

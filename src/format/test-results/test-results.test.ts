@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readTestResults } from './test-results.ts'
+import { ranNoTest, readTestResults } from './test-results.ts'
 
 const FOLDER = join(import.meta.dirname, '../../../test/fixtures/test-results')
 const read = (name: string) =>
@@ -239,4 +239,26 @@ describe('what is no result of a runner', () => {
     const stdout = 'TAP version 13\nok 1 - a\u0007b\u202ec\u001b[31md\n1..1'
     expect(readTestResults({ stdout, stderr: '' })?.tests[0]?.name).toBe('a b cd')
   })
+})
+
+test.each([
+  ['pytest', 'collected 0 items\n\n============ no tests ran in 0.01s ============'],
+  ['pytest -q', '\u001b[33mno tests ran\u001b[0m\u001b[33m in 0.01s\u001b[0m'],
+  ['jest', 'No tests found, exiting with code 1\nRun with `--passWithNoTests` to exit with code 0'],
+  ['vitest', ' RUN  v3.2.4 /project\n\nNo test files found, exiting with code 1\n'],
+  ['mocha', ' Error: No test files found: "test"'.trim()],
+  ['unittest', '\n----------\nRan 0 tests in 0.000s\n\nNO TESTS RAN'],
+])('%s found no test: that is a result, and none has failed', (_, stdout) => {
+  expect(readTestResults({ stdout, stderr: '' })).toMatchObject({
+    tests: [],
+    broken: [],
+    counts: { passed: 0, failed: 0, skipped: 0 },
+  })
+  expect(ranNoTest(stdout)).toBe(true)
+})
+
+test('a test that prints such a line, or a file that cannot be loaded, is still seen', () => {
+  const broken = 'collected 0 items / 1 error\n\nERROR tests/test_a.py - NameError\n====== 1 error in 0.05s ======'
+  expect(readTestResults({ stdout: broken, stderr: '' })?.broken).toEqual(['tests/test_a.py'])
+  expect(ranNoTest(broken)).toBe(false)
 })

@@ -43,7 +43,18 @@ const READERS: readonly Reader[] = [
   readRspec,
   readMocha,
   readGo,
+  readNone,
 ]
+
+/** The runner found no test at all. It may end with a failure (pytest with exit 5, jest with 1), but no test has failed. */
+export const ranNoTest = (text: string): boolean => NO_TEST.test(text.replace(COLOURS, ''))
+const NO_TEST =
+  /^(?:=+ )?no tests ran in [\d.]+s|^(?:NO TESTS RAN|No tests? (?:files? )?found\b.*|No tests executed!|No examples found\.|Error: No test files found\b.*|collected 0 items(?: \/ \d+ deselected)?)\s*$/im
+
+/** The last reader, so that any result that can be read comes first. */
+function readNone(_: readonly string[], text: string): Found | null {
+  return ranNoTest(text) ? { tests: [] } : null
+}
 
 const plain = (text: string): string => text.replace(COLOURS, '').replace(/\r+\n/g, '\n')
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal begin with one.

@@ -9,11 +9,10 @@ import type { JsonObject } from '../../domain/json.ts'
 import { wire } from '../../format/wire/wire.ts'
 import { documentOf, validateAnswer } from '../answers.fixture.ts'
 import { ok, route, under } from '../route.ts'
+import { apiPage } from '../routes/api.ts'
 import { listRoutes } from '../routes/route-list.ts'
 import { type Served, served } from '../server.fixture.ts'
-import { answerSchemas } from './answer-schemas.ts'
-import { apiPage } from './api-page.ts'
-import { type OpenApi, type Operation, openApi, openApiSlowly, sample } from './openapi.ts'
+import { answerSchemas, type OpenApi, type Operation, openApi, openApiSlowly, sample } from './openapi.ts'
 
 const ROUTES = await listRoutes()
 

@@ -1,11 +1,13 @@
 // The OpenAPI document, made from the table of routes.
 
 import { strict as assert } from 'node:assert'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Schema } from '../../format/wire/wire.ts'
 import type { ListedRoute, Route } from '../route.ts'
-import { type AnswerSchemas, answerSchemas } from './answer-schemas.ts'
 import { operationId } from './operation-id.ts'
 
 // Collects the schemas that get a name in `components`.
@@ -459,3 +461,14 @@ const itemOf = (document: OpenApi, schema: JsonObject, depth: number): Json =>
 export const listOf = (value: Json | undefined): readonly JsonObject[] =>
   Array.isArray(value) ? (value as readonly JsonObject[]) : []
 const firstOf = (value: Json | undefined): JsonObject | null => listOf(value)[0] ?? null
+
+// Loads the JSON Schemas of the answers. They are generated from the types in format/wire/answers during the build
+// (scripts/answer-schemas.mjs).
+
+type AnswerSchemas = { readonly [name: string]: JsonObject }
+
+/** Found relative to the package root, because bundling moves this file. */
+export function answerSchemas(): AnswerSchemas {
+  const root = dirname(createRequire(import.meta.url).resolve('planfold/package.json'))
+  return JSON.parse(readFileSync(join(root, 'dist/answer-schemas.json'), 'utf8')) as AnswerSchemas
+}

@@ -9,8 +9,8 @@ import { QUERIES } from '../../format/wire/queries.ts'
 import { external, plan } from '../../testing/index.ts'
 import { openApi, sample } from '../api-docs/openapi.ts'
 import type { Outlet } from '../live/sse.ts'
-import { streamEntries } from '../remote/remote-reads.ts'
 import { type Served, type ServedOptions, served } from '../server.fixture.ts'
+import { streamEntries } from './engine.ts'
 
 const open: Served[] = []
 afterEach(async () => {

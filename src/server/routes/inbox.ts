@@ -25,7 +25,7 @@ import { LIMITS } from '../limits.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { options as optionsOf } from '../request.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { type Accepted, type Asking, answerOf, engineOf, gone, order, withPlan } from '../submit-order.ts'
+import { type Accepted, type Asking, answerOf, engineOf, gone, order, planRoute, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'
 
@@ -149,75 +149,71 @@ export const inboxRoutes: readonly AnyRoute[] = [
       )
     },
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/questions',
     right: 'read',
     about: 'Questions that agents and people asked in the middle of their work, and nobody has answered.',
     answers: { 200: { about: 'the questions', body: 'QuestionPage' } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const items = await call.engine.ask({ type: 'questions', plan })
-        return items === null ? gone() : ok({ items: items.map(one => showQuestion(plan, one)), next: null })
-      }),
+    handle: async (call, { plan }) => {
+      const items = await call.engine.ask({ type: 'questions', plan })
+      return items === null ? gone() : ok({ items: items.map(one => showQuestion(plan, one)), next: null })
+    },
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/questions/:question',
     right: 'read',
     about: 'One question, with its answer when there is one.',
     answers: { 200: { about: 'the question', body: 'Question' } },
-    handle: async call =>
-      await withPlan(call, async ({ plan, name }) => {
-        const id = call.params.question!
-        const [found] = (await call.engine.ask({ type: 'questions', plan, id })) ?? []
-        if (found !== undefined) return ok(showQuestion(plan, found))
-        return notFound(`nothing was asked in '${name}' under this id`, `what waits: GET /plans/${name}/questions`)
-      }),
+    handle: async (call, { plan, name }) => {
+      const id = call.params.question!
+      const [found] = (await call.engine.ask({ type: 'questions', plan, id })) ?? []
+      if (found !== undefined) return ok(showQuestion(plan, found))
+      return notFound(`nothing was asked in '${name}' under this id`, `what waits: GET /plans/${name}/questions`)
+    },
   }),
-  route({
+  planRoute({
     method: 'POST',
     path: '/plans/:plan/questions',
     right: 'operate',
     about: 'Asks something in the middle of work; it waits in the inbox.',
     body: wire.newQuestion,
     answers: { 201: { about: 'the question', body: 'Question', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { text, task, form = [{ name: 'answer', type: 'text' as const }] } = call.body
-        const about = task === undefined ? null : await findTask(call, task, plan)
-        if (about !== null && isProblem(about)) return about
-        const named: { task?: TaskName } = about === null ? {} : { task: about.task }
-        const done = await order(call, plan, { type: 'ask', text, form, ...named })
-        if (isProblem(done)) return done
-        const asked = done.events.find(event => event.type === 'question.asked')
-        if (asked === undefined) throw new Error('bug: a question was accepted and not asked')
-        const [found] = (await call.engine.ask({ type: 'questions', plan, id: asked.id })) ?? []
-        return found === undefined
-          ? gone()
-          : created(showQuestion(plan, found), `/plans/${plan}/questions/${asked.id}`, done.version)
-      }),
+    handle: async (call, { plan }) => {
+      const { text, task, form = [{ name: 'answer', type: 'text' as const }] } = call.body
+      const about = task === undefined ? null : await findTask(call, task, plan)
+      if (about !== null && isProblem(about)) return about
+      const named: { task?: TaskName } = about === null ? {} : { task: about.task }
+      const done = await order(call, plan, { type: 'ask', text, form, ...named })
+      if (isProblem(done)) return done
+      const asked = done.events.find(event => event.type === 'question.asked')
+      if (asked === undefined) throw new Error('bug: a question was accepted and not asked')
+      const [found] = (await call.engine.ask({ type: 'questions', plan, id: asked.id })) ?? []
+      return found === undefined
+        ? gone()
+        : created(showQuestion(plan, found), `/plans/${plan}/questions/${asked.id}`, done.version)
+    },
   }),
-  route({
+  planRoute({
     method: 'POST',
     path: '/plans/:plan/questions/:question/answer',
     right: 'decide',
     about: 'Answers a question.',
     body: wire.questionAnswer,
     answers: { 200: { about: 'the question with its answer', body: 'Question', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan, name }) => {
-        const id = call.params.question!
-        const { engine } = call
-        const [before] = (await engine.ask({ type: 'questions', plan, id })) ?? []
-        if (before === undefined)
-          return notFound(`nothing was asked in '${name}' under this id`, `what waits: GET /plans/${name}/questions`)
-        const answers = call.body.answers as JsonObject
-        const done = await order(call, plan, { type: 'answer', id, answers })
-        if (isProblem(done)) return done
-        const [found] = (await engine.ask({ type: 'questions', plan, id })) ?? []
-        return found === undefined ? gone() : ok(showQuestion(plan, found), done.version)
-      }),
+    handle: async (call, { plan, name }) => {
+      const id = call.params.question!
+      const { engine } = call
+      const [before] = (await engine.ask({ type: 'questions', plan, id })) ?? []
+      if (before === undefined)
+        return notFound(`nothing was asked in '${name}' under this id`, `what waits: GET /plans/${name}/questions`)
+      const answers = call.body.answers as JsonObject
+      const done = await order(call, plan, { type: 'answer', id, answers })
+      if (isProblem(done)) return done
+      const [found] = (await engine.ask({ type: 'questions', plan, id })) ?? []
+      return found === undefined ? gone() : ok(showQuestion(plan, found), done.version)
+    },
   }),
 ]
 
@@ -256,17 +252,16 @@ function showQuestion(plan: PlanId, { id, text, form, task, by, since, answer }:
 }
 
 export const proposalRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/proposals',
     right: 'read',
     about: 'Every revision that was proposed, oldest first, and what became of it.',
     answers: { 200: { about: 'the proposals', body: 'ProposalPage' } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const cards = await call.engine.ask({ type: 'proposals', plan })
-        return cards === null ? gone() : ok({ items: cards.map(card => showProposal(plan, card)), next: null })
-      }),
+    handle: async (call, { plan }) => {
+      const cards = await call.engine.ask({ type: 'proposals', plan })
+      return cards === null ? gone() : ok({ items: cards.map(card => showProposal(plan, card)), next: null })
+    },
   }),
   route({
     method: 'GET',
@@ -287,7 +282,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
         })
       }),
   }),
-  route({
+  planRoute({
     method: 'POST',
     path: '/plans/:plan/proposals',
     right: 'operate',
@@ -295,26 +290,25 @@ export const proposalRoutes: readonly AnyRoute[] = [
     body: wire.newProposal,
     bodyMaxBytes: LIMITS.planBytes,
     answers: { 201: { about: 'it is proposed', body: 'Proposed', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { document, rationale, cause, task, expected_revision, merge } = call.body
-        const about = task === undefined ? null : await findTask(call, task, plan)
-        if (about !== null && isProblem(about)) return about
-        const named: { task?: TaskName } = about === null ? {} : { task: about.task }
-        const mode = merge === true ? 'merge' : 'replace'
-        const ordered = await orderRevised(call, plan, { document, mode }, ({ definition, source }) => ({
-          type: 'propose',
-          definition,
-          rationale,
-          source,
-          expectedRevision: expected_revision,
-          cause,
-          ...named,
-        }))
-        if (isProblem(ordered)) return ordered
-        const { body, at } = await proposedBody(call, ordered.done, ordered.made)
-        return created(body, at, body.version)
-      }),
+    handle: async (call, { plan }) => {
+      const { document, rationale, cause, task, expected_revision, merge } = call.body
+      const about = task === undefined ? null : await findTask(call, task, plan)
+      if (about !== null && isProblem(about)) return about
+      const named: { task?: TaskName } = about === null ? {} : { task: about.task }
+      const mode = merge === true ? 'merge' : 'replace'
+      const ordered = await orderRevised(call, plan, { document, mode }, ({ definition, source }) => ({
+        type: 'propose',
+        definition,
+        rationale,
+        source,
+        expectedRevision: expected_revision,
+        cause,
+        ...named,
+      }))
+      if (isProblem(ordered)) return ordered
+      const { body, at } = await proposedBody(call, ordered.done, ordered.made)
+      return created(body, at, body.version)
+    },
   }),
   route({
     method: 'POST',
@@ -334,59 +328,57 @@ export const proposalRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is declined', body: 'Judged', tag: true } },
     handle: async call => await judge(call, 'declined', call.body),
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/reviews',
     right: 'read',
     about: 'Approvals that are looked at together, oldest first.',
     answers: { 200: { about: 'the reviews', body: 'ReviewPage' } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const reviews = await call.engine.ask({ type: 'reviews', plan })
-        if (reviews === null) return gone()
-        const items = reviews.map(({ hash, since, closesAt, closed, items }) => ({
-          hash,
-          since: iso(since),
-          closes_at: closesAt === null ? null : iso(closesAt),
-          closed,
-          items: items.map(showItem),
-        }))
-        return ok({ items, next: null })
-      }),
+    handle: async (call, { plan }) => {
+      const reviews = await call.engine.ask({ type: 'reviews', plan })
+      if (reviews === null) return gone()
+      const items = reviews.map(({ hash, since, closesAt, closed, items }) => ({
+        hash,
+        since: iso(since),
+        closes_at: closesAt === null ? null : iso(closesAt),
+        closed,
+        items: items.map(showItem),
+      }))
+      return ok({ items, next: null })
+    },
   }),
-  route({
+  planRoute({
     method: 'POST',
     path: '/plans/:plan/review',
     right: 'decide',
     about: 'Decides about the first review as a whole: all of it, or none.',
     body: wire.reviewBody,
     answers: { 200: { about: 'it is decided', body: 'Reviewed', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan, name }) => {
-        const { verdict: word, rationale = '', hash, unseen } = call.body
-        const verdict = word === 'approve' ? ('approved' as const) : ('rejected' as const)
-        const judgement = { verdict, rationale, ...(unseen === true && { unseen }) }
-        const done = await decideReview(engineOf(call), plan, judgement, { hash, submit: optionsOf(call) })
-        switch (done.status) {
-          case 'nothing':
-            return problem(409, 'not-ready', `nothing of '${name}' asks for approval`, {
-              hint: 'what waits: GET /inbox',
-            })
-          case 'other-review':
-            return problem(409, 'conflict', 'the review is not the one that was seen', {
-              hint: `look at it again: GET /plans/${name}/reviews`,
-            })
-          case 'refused':
-            return refused(done.refusal, { plan })
-          case 'decided': {
-            const moved = await answerOf(call, done.accepted)
-            const gates = done.review.items.map(({ task }) => task!)
-            return ok({ verdict, gates, by: call.who.actor, ...moved }, moved.version)
-          }
-          default:
-            return done satisfies never
+    handle: async (call, { plan, name }) => {
+      const { verdict: word, rationale = '', hash, unseen } = call.body
+      const verdict = word === 'approve' ? ('approved' as const) : ('rejected' as const)
+      const judgement = { verdict, rationale, ...(unseen === true && { unseen }) }
+      const done = await decideReview(engineOf(call), plan, judgement, { hash, submit: optionsOf(call) })
+      switch (done.status) {
+        case 'nothing':
+          return problem(409, 'not-ready', `nothing of '${name}' asks for approval`, {
+            hint: 'what waits: GET /inbox',
+          })
+        case 'other-review':
+          return problem(409, 'conflict', 'the review is not the one that was seen', {
+            hint: `look at it again: GET /plans/${name}/reviews`,
+          })
+        case 'refused':
+          return refused(done.refusal, { plan })
+        case 'decided': {
+          const moved = await answerOf(call, done.accepted)
+          const gates = done.review.items.map(({ task }) => task!)
+          return ok({ verdict, gates, by: call.who.actor, ...moved }, moved.version)
         }
-      }),
+        default:
+          return done satisfies never
+      }
+    },
   }),
 ]
 

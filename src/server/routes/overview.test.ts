@@ -1,18 +1,11 @@
 // What a page lists: plans with how they stand and what they used, a plan that is only checked, the end of output, the newest of the
 // journal.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
-import { type Served, served } from '../server.fixture.ts'
+import { type Served, servedHere } from '../server.fixture.ts'
 
-let service: Served
-beforeAll(async () => {
-  service = await served()
-})
-afterAll(async () => {
-  expect(service.errors).toEqual([])
-  await service.close()
-})
+const service = servedHere()
 
 const ask: Served['ask'] = (...given) => service.ask(...given)
 

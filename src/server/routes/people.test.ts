@@ -1,20 +1,13 @@
 // What people do over HTTP: the inbox, questions, proposals, reviews, revisions; and what they look at afterwards.
 
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { lacks } from '../../composition/missing-extra.fixture.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
-import { type Served, served } from '../server.fixture.ts'
+import { servedHere } from '../server.fixture.ts'
 
-let service: Served
-beforeAll(async () => {
-  service = await served()
-})
-afterAll(async () => {
-  expect(service.errors).toEqual([])
-  await service.close()
-})
+const service = servedHere()
 
 let count = 0
 const make = async (tasks: readonly object[], more: object = {}, start = true) => {

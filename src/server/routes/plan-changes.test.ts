@@ -1,20 +1,13 @@
 // Plans that change over HTTP: their status, what is kept beside them, the order of their tasks, their end. Nothing is done by
 // halves, and what is refused says what is allowed.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { lacks } from '../../composition/missing-extra.fixture.ts'
 import type { Actor } from '../../domain/id.ts'
 import { type Bearer, guarded } from '../auth/guard.fixture.ts'
-import { type Asked, type Served, served } from '../server.fixture.ts'
+import { type Asked, type Served, served, servedHere } from '../server.fixture.ts'
 
-let service: Served
-beforeAll(async () => {
-  service = await served()
-})
-afterAll(async () => {
-  expect(service.errors).toEqual([])
-  await service.close()
-})
+const service = servedHere()
 
 const ask: Served['ask'] = (...given) => service.ask(...given)
 const STEPS = [

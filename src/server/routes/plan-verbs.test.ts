@@ -2,19 +2,12 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
-import { type Served, served } from '../server.fixture.ts'
+import { servedHere } from '../server.fixture.ts'
 
-let service: Served
-beforeAll(async () => {
-  service = await served()
-})
-afterAll(async () => {
-  expect(service.errors).toEqual([])
-  await service.close()
-})
+const service = servedHere()
 
 const make = async (tasks: readonly object[], more: object = {}) => {
   const document = { planfold: 1, name: 'verbs', goal: 'try the verbs', tasks, ...more }

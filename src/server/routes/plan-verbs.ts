@@ -1,6 +1,7 @@
 // Actions on a plan over HTTP: run, pause, resume, cancel, inspect, fork, roll back.
 
-import { isPlanName, type TaskName } from '../../domain/id.ts'
+import type { UnsafeWork } from '../../domain/command.ts'
+import { isPlanName, type PlanId, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
 import { showSessionPlan } from '../../extras/compat/compat.ts'
 import {
@@ -21,13 +22,25 @@ import {
   type RollbackWanted,
   undecidedFiles,
 } from '../../operations/rollback-plan.ts'
-import { execute } from '../plans/execute-plan.ts'
+import { continuationText, type WentOn } from '../../operations/run-plan.ts'
+import { type Summary, setGoing } from '../../operations/start-plan.ts'
 import { stale } from '../plans/patch.ts'
+import { checker, notStarted } from '../plans/set-plan-status.ts'
 import { checkpointsOf, gitTracesOf } from '../plans/show-executions.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { type Asking, answerOf, clientSignal, engineOf, gone, order, planRoute, withPlan } from '../submit-order.ts'
+import {
+  type Accepted,
+  type Asking,
+  answerOf,
+  clientSignal,
+  engineOf,
+  gone,
+  order,
+  planRoute,
+  withPlan,
+} from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 
 // Rollback over the wire: the preview, the choices a person must make first, and the order itself.
@@ -123,7 +136,7 @@ async function goBack(
 }
 
 export const planVerbRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     path: '/plans/:plan/execute',
     method: 'POST',
     right: 'operate',
@@ -134,11 +147,10 @@ export const planVerbRoutes: readonly AnyRoute[] = [
       200: { about: 'it was already running', body: 'PlanExecuted', tag: true },
       202: { about: 'it is running now', body: 'PlanExecuted', tag: true },
     },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const done = await execute(call, plan, call.body.unsafe)
-        return isProblem(done) ? done : { status: done.attached ? 200 : 202, body: done, version: done.version }
-      }),
+    handle: async (call, { plan }) => {
+      const done = await execute(call, plan, call.body.unsafe)
+      return isProblem(done) ? done : { status: done.attached ? 200 : 202, body: done, version: done.version }
+    },
   }),
   route({
     path: '/plans/:plan/pause',
@@ -174,28 +186,27 @@ export const planVerbRoutes: readonly AnyRoute[] = [
       return await verb(call, { type: 'cancel', ...details }, 'cancelled')
     },
   }),
-  route({
+  planRoute({
     path: '/plans/:plan/clone',
     method: 'POST',
     right: 'operate',
     about: 'Makes a draft of the same definition, linked to the plan it comes from.',
     body: cloneBody,
     answers: { 201: { about: 'the new plan', body: 'SessionPlan', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { engine } = call
-        const { name, description: goal, session_id: session } = call.body
-        if (name !== undefined && !isPlanName(name))
-          return invalidRequest('body', [
-            { path: 'name', message: 'cannot be a name', hint: 'use letters, digits and dashes' },
-          ])
-        const clone = await cloneOrder(engine, plan, { name, goal, session })
-        if (clone === null) return gone()
-        const made = await order(call, null, clone)
-        if (isProblem(made)) return made
-        const shown = await showSessionPlan(engine, made.plan)
-        return shown === null ? gone() : created(shown, `/plans/${made.plan}`, shown.version)
-      }),
+    handle: async (call, { plan }) => {
+      const { engine } = call
+      const { name, description: goal, session_id: session } = call.body
+      if (name !== undefined && !isPlanName(name))
+        return invalidRequest('body', [
+          { path: 'name', message: 'cannot be a name', hint: 'use letters, digits and dashes' },
+        ])
+      const clone = await cloneOrder(engine, plan, { name, goal, session })
+      if (clone === null) return gone()
+      const made = await order(call, null, clone)
+      if (isProblem(made)) return made
+      const shown = await showSessionPlan(engine, made.plan)
+      return shown === null ? gone() : created(shown, `/plans/${made.plan}`, shown.version)
+    },
   }),
 ]
 
@@ -211,21 +222,20 @@ async function verb(call: Asking, what: Order, status: 'paused' | 'resumed' | 'c
 }
 
 export const lookingRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     path: '/plans/:plan/analyze',
     method: 'GET',
     right: 'read',
     about: 'What can be known without running it: waves, critical path, speed-up, and what is wrong or risky.',
     answers: { 200: { about: 'the analysis', body: 'Analysis' } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const current = await call.engine.ask({ type: 'definition', plan })
-        if (current === null) return gone()
-        const { documents, now, root, stateDir, environment } = call.rooms
-        const { definition } = current
-        const found = await documents.runOn('analyze', { plan, definition, root, stateDir, environment, now: now() })
-        return isProblem(found) ? found : { status: 200, raw: { type: found.type, data: found.text } }
-      }),
+    handle: async (call, { plan }) => {
+      const current = await call.engine.ask({ type: 'definition', plan })
+      if (current === null) return gone()
+      const { documents, now, root, stateDir, environment } = call.rooms
+      const { definition } = current
+      const found = await documents.runOn('analyze', { plan, definition, root, stateDir, environment, now: now() })
+      return isProblem(found) ? found : { status: 200, raw: { type: found.type, data: found.text } }
+    },
   }),
   planRoute({
     method: 'GET',
@@ -238,7 +248,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
 ]
 
 export const goingBackRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     path: '/plans/:plan/rollback',
     method: 'POST',
     right: 'operate',
@@ -249,29 +259,28 @@ export const goingBackRoutes: readonly AnyRoute[] = [
       200: { about: 'what would happen, or what happened', body: 'RolledBack', tag: true },
       202: { about: 'it has begun; the process that runs the plan carries it out', body: 'RolledBack', tag: true },
     },
-    handle: async call =>
-      await withPlan(call, async found => {
-        const { undo = false, dry_run, wait_seconds: seconds = 0 } = call.body
-        const ask = askOf(call.body)
-        if (isProblem(ask)) return ask
-        const summary = await call.engine.ask({ type: 'summary', plan: found.plan })
-        const old = summary === null ? gone() : stale(call, summary, undefined)
-        if (old !== null) return old
-        const wanted = { plan: found.plan, kind: undo ? 'undo' : 'rollback', ask } as const
-        const preview = await previewOf(call, wanted)
-        if (isProblem(preview)) return preview
-        if (dry_run === true) return ok(showPreview(found, preview, ask))
-        const conflicts = undecidedFiles(preview.files, ask)
-        if (conflicts.length > 0) return conflicting(conflicts)
-        const done = await goBack(call, wanted, preview, seconds)
-        if (isProblem(done)) return done
-        if (done.status === 'rollback_stopped')
-          return problem(409, 'conflict', 'the rollback was stopped; no file was changed', {
-            hint: 'see what stands in its way, choose, and ask again',
-            more: { outcome: done.outcome, plan_id: found.plan },
-          })
-        return { status: done.status === 'rollback_started' ? 202 : 200, body: done, version: done.version }
-      }),
+    handle: async (call, found) => {
+      const { undo = false, dry_run, wait_seconds: seconds = 0 } = call.body
+      const ask = askOf(call.body)
+      if (isProblem(ask)) return ask
+      const summary = await call.engine.ask({ type: 'summary', plan: found.plan })
+      const old = summary === null ? gone() : stale(call, summary, undefined)
+      if (old !== null) return old
+      const wanted = { plan: found.plan, kind: undo ? 'undo' : 'rollback', ask } as const
+      const preview = await previewOf(call, wanted)
+      if (isProblem(preview)) return preview
+      if (dry_run === true) return ok(showPreview(found, preview, ask))
+      const conflicts = undecidedFiles(preview.files, ask)
+      if (conflicts.length > 0) return conflicting(conflicts)
+      const done = await goBack(call, wanted, preview, seconds)
+      if (isProblem(done)) return done
+      if (done.status === 'rollback_stopped')
+        return problem(409, 'conflict', 'the rollback was stopped; no file was changed', {
+          hint: 'see what stands in its way, choose, and ask again',
+          more: { outcome: done.outcome, plan_id: found.plan },
+        })
+      return { status: done.status === 'rollback_started' ? 202 : 200, body: done, version: done.version }
+    },
   }),
   planRoute({
     method: 'GET',
@@ -284,24 +293,64 @@ export const goingBackRoutes: readonly AnyRoute[] = [
       return items === null ? gone() : ok({ items, next: null })
     },
   }),
-  route({
+  planRoute({
     path: '/plans/:plan/checkpoints',
     method: 'POST',
     right: 'operate',
     about: 'Takes a checkpoint: all files are stored, and it has a name from then on.',
     body: newCheckpoint,
     answers: { 201: { about: 'the checkpoint', body: 'CheckpointMade', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { name } = call.body
-        const done = await order(call, plan, { type: 'checkpoint', name })
-        if (isProblem(done)) return done
-        const taken = done.events.find(event => event.type === 'checkpoint.taken')
-        if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
-        const [entry] = (await call.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
-        const at = iso(entry?.now ?? call.rooms.now())
-        const moved = await answerOf(call, done)
-        return created({ id: taken.name, at, ...moved }, `/plans/${plan}/checkpoints`, moved.version)
-      }),
+    handle: async (call, { plan }) => {
+      const { name } = call.body
+      const done = await order(call, plan, { type: 'checkpoint', name })
+      if (isProblem(done)) return done
+      const taken = done.events.find(event => event.type === 'checkpoint.taken')
+      if (taken === undefined) throw new Error('bug: a checkpoint was accepted and not taken')
+      const [entry] = (await call.engine.ask({ type: 'entries', plan, after: done.version - 1, limit: 1 })) ?? []
+      const at = iso(entry?.now ?? call.rooms.now())
+      const moved = await answerOf(call, done)
+      return created({ id: taken.name, at, ...moved }, `/plans/${plan}/checkpoints`, moved.version)
+    },
   }),
 ]
+
+// Starts, continues or attaches to the execution of a plan (operations/start-plan.ts) and words the result for clients.
+
+/** `unsafe`: what to do, in a failed plan, about completed unsafe work that would run again. */
+async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = 'refuse') {
+  const { check, problem: found } = checker(call)
+  const { once, expectedVersion } = call
+  const goOn = { rationale: 'executed again after it failed', unsafe }
+  const going = await setGoing(engineOf(call), plan, { check, once, expectedVersion, goOn })
+  switch (going.status) {
+    case 'started':
+    case 'resumed':
+    case 'attached':
+      return await executionBody(call, going.accepted, going.status === 'attached')
+    case 'went-on':
+      return { ...(await executionBody(call, going.went.submitted, false)), ...wentOn(going.plan.name, going.went) }
+    case 'ended':
+      return over(going.plan)
+    case 'moved':
+      return stale(call, going.plan, undefined) ?? gone()
+    default:
+      return found() ?? (await notStarted(call, plan, going))
+  }
+}
+
+const wentOn = (name: string, { counts: { stay, again, added, open } }: WentOn) => ({
+  message: `plan ${name} failed; continuing: ${continuationText({ stay, again, added, open })}`,
+  went_on: { stay_done: stay, run_again: [...again], added: [...added], not_run_yet: open },
+})
+
+async function executionBody(call: Asking, accepted: Accepted, attached: boolean) {
+  return { status: 'execution_started', attached, ...(await answerOf(call, accepted)) } as const
+}
+
+function over({ name, status, archived }: Summary): Problem {
+  const allowed = archived ? ['clone'] : ['clone', 'rollback']
+  return problem(409, 'illegal-transition', archived ? `'${name}' is archived` : `'${name}' has ended: ${status}`, {
+    hint: `run it again as a plan of its own: POST /plans/${name}/clone`,
+    allowed,
+  })
+}

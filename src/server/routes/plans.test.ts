@@ -1,22 +1,15 @@
 // Plans over HTTP: every form of body, lists, and nothing that is sent is lost.
 
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { lacks } from '../../composition/missing-extra.fixture.ts'
 import type { Actor, PlanName, TaskName } from '../../domain/id.ts'
 import { PLAN_STATUSES } from '../../domain/status.ts'
-import { type Served, served } from '../server.fixture.ts'
+import { type Served, served, servedHere } from '../server.fixture.ts'
 
 const NONE = Object.fromEntries(PLAN_STATUSES.map(status => [status, 0]))
 
-let service: Served
-beforeAll(async () => {
-  service = await served()
-})
-afterAll(async () => {
-  expect(service.errors).toEqual([])
-  await service.close()
-})
+const service = servedHere()
 
 const ask: Served['ask'] = (...given) => service.ask(...given)
 const tasksOf = async (plan: string) => (await ask('GET', `/tasks?plan_id=${plan}`)).body.items as { name: string }[]

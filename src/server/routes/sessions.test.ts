@@ -1,18 +1,11 @@
 // Sessions, their messages and their plans, over HTTP.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Actor } from '../../domain/id.ts'
 import { external, plan } from '../../testing/index.ts'
-import { type Served, served } from '../server.fixture.ts'
+import { servedHere } from '../server.fixture.ts'
 
-let service: Served
-beforeAll(async () => {
-  service = await served()
-})
-afterAll(async () => {
-  expect(service.errors).toEqual([])
-  await service.close()
-})
+const service = servedHere()
 
 describe('sessions', () => {
   test('one is opened, found and listed', async () => {

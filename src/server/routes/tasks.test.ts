@@ -1,17 +1,10 @@
 // Tasks over HTTP: added one by one or as a batch, listed, changed, carried out by clients. Of two who take one, one gets it.
 
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Asked, type Served, served } from '../server.fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { type Asked, type Served, servedHere } from '../server.fixture.ts'
 
-let service: Served
-beforeAll(async () => {
-  service = await served()
-})
-afterAll(async () => {
-  expect(service.errors).toEqual([])
-  await service.close()
-})
+const service = servedHere()
 
 const ask: Served['ask'] = (...given) => service.ask(...given)
 type Body = Asked['body']

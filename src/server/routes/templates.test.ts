@@ -2,17 +2,10 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Asked, type Served, served } from '../server.fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { type Asked, type Served, servedHere } from '../server.fixture.ts'
 
-let service: Served
-beforeAll(async () => {
-  service = await served()
-})
-afterAll(async () => {
-  expect(service.errors).toEqual([])
-  await service.close()
-})
+const service = servedHere()
 
 const ask: Served['ask'] = (...given) => service.ask(...given)
 type Body = Asked['body']

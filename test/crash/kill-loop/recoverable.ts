@@ -1,5 +1,5 @@
 // Can a version of a file that is no longer in place be got back by a documented command? The one place that knows which
-// commands these are: `planfold restore PLAN` must list it, and `planfold checkpoint cat` must give exactly its bytes. A build
+// commands these are: `planfold undo files PLAN` must list it, and `planfold checkpoint cat` must give exactly its bytes. A build
 // without `restore` is held to the second alone.
 
 import { createHash } from 'node:crypto'
@@ -11,9 +11,9 @@ import type { Version } from './person.ts'
 export async function recoverable(episode: Episode, version: Version): Promise<string | null> {
   const refusals: string[] = []
   for (const { name } of episode.scenario.plans) {
-    const list = await episode.cli.probe('restore', name)
+    const list = await episode.cli.probe('undo', 'files', name)
     if (!isUnknownCommand(list) && !lists(list, version)) {
-      refusals.push(`planfold restore ${name} does not list it`)
+      refusals.push(`planfold undo files ${name} does not list it`)
       continue
     }
     const call = await episode.cli.probe('checkpoint', 'cat', name, version.sha256 ?? '')

@@ -17,18 +17,19 @@ import { hintText } from '../../text/hint-text.ts'
 import { endedUnanswered, fieldWords, inboxLines, optionWords } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
 
-export interface AnswerAnyOptions extends ChooseOptions, Omit<ReviewOptions, 'message' | 'hash'> {
+interface AnswerOptions extends GateOptions {
   readonly all?: boolean
+  readonly approve?: boolean
+  readonly reject?: boolean
   readonly pushBack?: boolean
   readonly to?: string
+  readonly keep?: readonly string[]
+  readonly take?: readonly string[]
+  readonly merge?: readonly string[]
 }
 
 /** `words`: the plan, which may be left out for a task, then task or question, then the answer. */
-export async function answerAny(
-  context: Context,
-  words: readonly string[],
-  options: AnswerAnyOptions,
-): Promise<number> {
+export async function answerAny(context: Context, words: readonly string[], options: AnswerOptions): Promise<number> {
   const [first, second, ...more] = words
   if (options.all === true) {
     if (second !== undefined) throw usage('--all is for a whole plan', 'name only the plan')
@@ -45,7 +46,7 @@ export async function answerAny(
   if (options.pushBack === true) {
     if (message.trim() === '') throw usage('to send it back, say what is to be changed', "add -m 'what to change'")
     if (more.length > 0) throw usage(`'${more.join(' ')}' is not expected here`, 'name only the plan and the task')
-    return await pushBack(context, first, second, { ...options, message })
+    return await pushBack(context, first, second, options)
   }
   if (options.to !== undefined) throw usage('--to needs --push-back', 'add --push-back')
   const form = await findForm(context, words)
@@ -79,16 +80,11 @@ async function findForm(context: Context, [first = '', second, ...more]: readonl
   })
 }
 
-export interface PushBackOptions extends GateOptions {
-  readonly message: string
-  readonly to?: string
-}
-
 export async function pushBack(
   context: Context,
   first: string,
   second: string | undefined,
-  options: PushBackOptions,
+  options: GateOptions & { readonly to?: string },
 ): Promise<number> {
   const { to } = options
   return await answerGate(context, first, second, options, () => ({
@@ -97,14 +93,7 @@ export async function pushBack(
   }))
 }
 
-export interface ReviewOptions {
-  readonly approve?: boolean
-  readonly reject?: boolean
-  readonly message?: string
-  readonly hash?: string
-}
-
-export async function review(context: Context, word: string | undefined, options: ReviewOptions): Promise<number> {
+export async function review(context: Context, word: string | undefined, options: AnswerOptions): Promise<number> {
   if (options.approve === true && options.reject === true)
     throw usage('--approve and --reject cannot be used together', 'use one of them')
   if (options.reject === true && (options.message ?? '').trim() === '')
@@ -155,7 +144,7 @@ async function decide(
   context: Context,
   composed: Composed,
   { plan, name }: PlanTarget,
-  { approve, message = '', hash }: ReviewOptions,
+  { approve, message = '', hash }: AnswerOptions,
 ): Promise<number> {
   const verdict = approve === true ? ('approved' as const) : ('rejected' as const)
   const said = { verdict, rationale: message, ...(hash === undefined && { unseen: true as const }) }
@@ -188,14 +177,8 @@ async function decide(
   }
 }
 
-export interface ChooseOptions extends GateOptions {
-  readonly keep?: readonly string[]
-  readonly take?: readonly string[]
-  readonly merge?: readonly string[]
-}
-
 /** `words`: plan, task and option, or task and option of the only open plan. Without an option they are listed. */
-export async function choose(context: Context, words: readonly string[], options: ChooseOptions): Promise<number> {
+export async function choose(context: Context, words: readonly string[], options: AnswerOptions): Promise<number> {
   if (await listOptions(context, words, options)) return EXIT.done
   const [first = '', second] = words.slice(0, -1)
   const choices: EditChoices = {
@@ -212,7 +195,7 @@ export async function choose(context: Context, words: readonly string[], options
 }
 
 /** Lists the options if none is given. Two words are a plan and its task if there is such a task, else a task and its option. */
-async function listOptions(context: Context, words: readonly string[], single: ChooseOptions): Promise<boolean> {
+async function listOptions(context: Context, words: readonly string[], single: AnswerOptions): Promise<boolean> {
   const [first = '', second, option] = words
   if (option !== undefined) return false
   return await withState(context, { create: false }, async ({ engine }) => {
@@ -262,17 +245,12 @@ async function listOptions(context: Context, words: readonly string[], single: C
 const each = (paths: readonly string[] = [], choice: 'keep' | 'take' | 'merge'): EditChoices =>
   Object.fromEntries(paths.map(path => [path, choice]))
 
-export interface AnswerOptions {
-  readonly message?: string
-  readonly hash?: string
-}
-
 export async function answerQuestion(
   context: Context,
   first: string,
   second: string,
   words: readonly string[],
-  options: AnswerOptions,
+  options: GateOptions,
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { engine } = composed
@@ -304,7 +282,7 @@ async function gateOrder(
   first: string,
   second: string,
   words: readonly string[],
-  { message = '', hash }: AnswerOptions,
+  { message = '', hash }: GateOptions,
 ): Promise<Order> {
   const { task, name } = await findTask(engine, first, second, 'task or question')
   const asks = (await engine.ask({ type: 'summary', plan }))?.waiting.find(each => each.task === task)?.asks

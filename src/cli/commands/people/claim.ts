@@ -79,7 +79,7 @@ export function remarkUnaccepted(
   if (failure.hint !== undefined && verdicts.length === 0) printNote(context, `hint: ${hintText(failure.hint)}`)
   const long = claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`
   printNote(context, `${task} is still yours${long}: fix it, then report again. Next: ${again}`)
-  printNote(context, `or give it back: planfold unclaim ${name} ${task}`)
+  printNote(context, `or give it back: planfold claim ${name} ${task} --release`)
 }
 
 export async function outputsOf(
@@ -121,19 +121,6 @@ function pair(text: string): readonly [string, Json] {
   }
 }
 
-export async function unclaim(
-  context: Context,
-  first: string,
-  second: string | undefined,
-  options: { readonly message?: string },
-): Promise<number> {
-  return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await findTask(composed.engine, first, second)
-    await orderAndTell(context, composed, plan, { type: 'release', task, reason: options.message })
-    return EXIT.done
-  })
-}
-
 export async function skip(
   context: Context,
   first: string,
@@ -153,6 +140,8 @@ export interface ClaimOptions {
   readonly timeout?: number
   readonly extend?: boolean
   readonly token?: string
+  readonly release?: boolean
+  readonly message?: string
 }
 
 export async function claim(
@@ -162,7 +151,9 @@ export async function claim(
   options: ClaimOptions,
 ): Promise<number> {
   if (options.extend === true) return await extend(context, first, second, options)
+  if (options.release === true) return await release(context, first, second, options.message)
   if (options.token !== undefined) throw usage('--token needs --extend', 'a new claim gets a new token')
+  if (options.message !== undefined) throw usage('-m needs --release', 'a claim has no message')
   return await withState(context, { create: false }, async composed => {
     const target = first === undefined ? null : await findPlanOrTask(composed.engine, first, second)
     const claimed = await claimNow(context, composed, options, {
@@ -226,6 +217,15 @@ async function extend(
       { plan, task, expiresInMs },
       () => `${task} is yours${expiresInMs === null ? '' : ` for another ${elapsed(expiresInMs)}`}`,
     )
+    return EXIT.done
+  })
+}
+
+async function release(context: Context, first: string | undefined, second: string | undefined, reason?: string) {
+  if (first === undefined) throw usage('name the task', 'planfold claim [plan] <task> --release')
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await findTask(composed.engine, first, second)
+    await orderAndTell(context, composed, plan, { type: 'release', task, reason })
     return EXIT.done
   })
 }

@@ -1,7 +1,7 @@
 // Gates from the command line: who may answer what, how often, and where an answer leads.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { newPlace, type Place, type Said } from '../../place.fixture.ts'
+import { describe, expect, it } from 'vitest'
+import { eachPlace, type Place, type Said } from '../../place.fixture.ts'
 import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { status } from '../plans/status.ts'
@@ -9,11 +9,7 @@ import { answerAny, answerQuestion, choose, pushBack } from './answer.ts'
 import { approve, reject } from './approve.ts'
 import { claim } from './claim.ts'
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 const PLAN = `planfold: 1
 name: p

@@ -1,8 +1,8 @@
 // Taking part in a plan: whoever claims a task learns what to do, names how it failed, and finds what a revision removed.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { extraCommands } from '../../../extras.ts'
-import { newPlace, type Place, type Said } from '../../place.fixture.ts'
+import { eachPlace, type Place, type Said } from '../../place.fixture.ts'
 import { buildProgram } from '../../program.ts'
 import { VERSION } from '../../version.ts'
 import { log } from '../plans/log.ts'
@@ -16,11 +16,7 @@ import { type ReportOptions, report } from './report.ts'
 
 const EXTRAS = await extraCommands()
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 const runs = (): Promise<Said> => place.say(context => run(context, 'plan.yaml', { start: true }))
 const shows = (task: string): Promise<Said> => place.say(context => show(context, 'p', task))

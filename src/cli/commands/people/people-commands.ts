@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander'
 import type { Act } from '../../context.ts'
 import { usage } from '../../exit.ts'
-import { collectValues, count, duration, OPTIONAL_PLAN } from '../option-values.ts'
+import { collectValues, duration, OPTIONAL_PLAN } from '../option-values.ts'
 
 const TASK = 'name of the task'
 
@@ -39,6 +39,13 @@ export function addDeciding(program: Command, act: Act): void {
     .option('--timeout <duration>', 'stop waiting after this time, e.g. 10m (exit 4)', duration)
     .option('--extend', 'extend your claim of this task instead (a heartbeat); needs --token')
     .option('--token <token>', 'with --extend: token of the claim')
+    .addOption(
+      new Option(
+        '--release',
+        'give up a claim instead (also one of somebody else), so that the task can be claimed again',
+      ).conflicts(['extend', 'wait', 'lease', 'token']),
+    )
+    .option('-m, --message <text>', 'with --release: why')
     .addHelpText(
       'after',
       `
@@ -46,13 +53,10 @@ Examples:
   planfold claim                       the next task of any plan
   planfold claim release notes --lease 30m
   planfold claim release notes --extend --token TOKEN
+  planfold claim release notes --release -m 'its agent is gone'
   planfold report release notes --token TOKEN --status done --output text=...`,
     )
     .action(act(async () => (await import('./claim.ts')).claim))
-
-  taskCommand('unclaim', 'give up a claim (also one of somebody else), so that the task can be claimed again')
-    .option('-m, --message <text>', 'why')
-    .action(act(async () => (await import('./claim.ts')).unclaim))
 
   program
     .command('report')
@@ -128,16 +132,6 @@ Examples:
   taskCommand('skip', 'skip a task')
     .requiredOption('-m, --message <text>', 'why')
     .action(act(async () => (await import('./claim.ts')).skip))
-
-  program
-    .command('note')
-    .description('add a comment to the log')
-    .argument('[plan]', OPTIONAL_PLAN)
-    .argument('[task]', TASK)
-    .requiredOption('-m, --message <text>', 'the comment')
-    .option('--field <name>', 'the field of the task, or of the plan, that it is about: write, instruction, …')
-    .option('--line <n>', 'the line of that text, or of the plan file', count)
-    .action(act(async () => (await import('../plans/note.ts')).note))
 }
 
 export function addAsking(program: Command, act: Act): void {

@@ -1,9 +1,9 @@
-// An agent with nothing but a shell: `next --claim`, `report` and `note`, as programs read them.
+// An agent with nothing but a shell: `next --claim`, `report` and `log --add`, as programs read them.
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { newPlace, type Place } from '../../place.fixture.ts'
+import { log } from '../plans/log.ts'
 import { next } from '../plans/next.ts'
-import { note } from '../plans/note.ts'
 import { run } from '../plans/run.ts'
 import { type ReportOptions, report } from './report.ts'
 
@@ -117,7 +117,10 @@ it('a claim of somebody else is reported with its token only', async () => {
 })
 
 it('a note lands in the log', async () => {
-  const said = await place.say(context => note(context, 'feature', 'build', { message: 'the API changed' }), json)
+  const said = await place.say(
+    context => log(context, 'feature', 'build', { add: true, message: 'the API changed' }),
+    json,
+  )
   expect(dataOf(said).events).toEqual([{ type: 'note.added', text: 'the API changed', task: 'build' }])
 })
 

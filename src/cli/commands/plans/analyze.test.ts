@@ -1,15 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { lacks } from '../../../composition/missing-extra.fixture.ts'
-import { newPlace, type Place } from '../../place.fixture.ts'
+import { eachPlace } from '../../place.fixture.ts'
 import { analyze } from './analyze.ts'
 import { graph } from './graph.ts'
 import { validate } from './validate.ts'
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 const PLAN = `planfold: 1
 name: p

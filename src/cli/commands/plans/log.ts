@@ -1,4 +1,4 @@
-// `planfold log PLAN [TASK]`: what happened, line by line, from the journal; with --output what the task printed.
+// `planfold log PLAN [TASK]`: what happened, line by line, from the journal; with --output what the task printed; with --add, a comment is added.
 
 import { InvalidArgumentError } from 'commander'
 import type { Composed } from '../../../compose.ts'
@@ -13,6 +13,7 @@ import type { Entry } from '../../../stores/store.ts'
 import { answer, type Context, EXIT, envelope, printNote, usage, withDir, withState } from '../../command.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { Follower } from '../../live/follower.ts'
+import { sendNotifications, submit } from '../../order.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { stopping } from '../../terminal/interrupt.ts'
 import { wordsFor } from '../../text/hint-text.ts'
@@ -41,6 +42,10 @@ export interface LogOptions {
   readonly since?: Since
   readonly grep?: string
   readonly failed?: boolean
+  readonly add?: boolean
+  readonly message?: string
+  readonly field?: string
+  readonly line?: number
 }
 
 interface Selection {
@@ -57,6 +62,9 @@ export async function log(
   second: string | undefined,
   options: LogOptions,
 ): Promise<number> {
+  if (options.add === true) return await addNote(context, first, second, options)
+  const text = options.message !== undefined || options.field !== undefined || options.line !== undefined
+  if (text) throw usage('-m, --field and --line need --add', 'add --add to add a comment')
   if (options.output === true && options.failed === true)
     throw usage('--failed and --output cannot be used together', 'use one of them, or name the failed task')
   return await withState(context, { create: false }, async composed => {
@@ -87,6 +95,31 @@ export async function log(
       (options.failed !== true || isSetback(event))
     const selection: Selection = { ...target, after, wants }
     return stays ? await follow(context, composed, selection) : await past(context, composed, selection)
+  })
+}
+
+async function addNote(
+  context: Context,
+  first: string | undefined,
+  second: string | undefined,
+  { message, field, line }: LogOptions,
+): Promise<number> {
+  if (message === undefined) throw usage('--add needs the comment', "add -m 'the comment'")
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await findPlanOrTask(composed.engine, first, second)
+    const { name, version, events } = await submit(composed, plan, {
+      type: 'note',
+      text: message,
+      ...(task === null ? {} : { task }),
+      ...(field === undefined && line === undefined ? {} : { place: { field, line } }),
+    })
+    answer(
+      context,
+      { plan, name, version, events },
+      () => `note added to ${name}${task === null ? '' : ` ${task}`}: ${indentedLines(message, 2)}`,
+    )
+    await sendNotifications(composed, plan)
+    return EXIT.done
   })
 }
 

@@ -1,20 +1,16 @@
 // What a command tells people to do next works as it is written.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Context } from '../../context.ts'
 import { CliError } from '../../exit.ts'
-import { newPlace, type Place } from '../../place.fixture.ts'
+import { eachPlace } from '../../place.fixture.ts'
 import { retry } from '../people/claim.ts'
 import { list } from './list.ts'
 import { cancel } from './pause.ts'
 import { resume } from './resume.ts'
 import { run } from './run.ts'
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 /** All that is told, with the hint of an error. */
 async function told(body: (context: Context) => Promise<number>): Promise<string> {

@@ -17,7 +17,6 @@ import { graph } from './graph.ts'
 import { list } from './list.ts'
 import { log } from './log.ts'
 import { next } from './next.ts'
-import { note } from './note.ts'
 import { halt, pause } from './pause.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
@@ -68,7 +67,7 @@ test('goals and notes with several lines are shown in lines, tabs as tabs, and n
   await ran(
     'planfold: 1\nname: wordy\ngoal: "first\\n✔ second"\ntasks:\n  - { id: say, run: [printf, "a\\tb"], effect: pure }\n',
   )
-  await place.say(context => note(context, 'wordy', undefined, { message: 'one\n   9 two\u001b[1A' }))
+  await place.say(context => log(context, 'wordy', undefined, { add: true, message: 'one\n   9 two\u001b[1A' }))
   expect(await text(context => show(context, 'wordy', undefined))).toContain('\n  first\n    ✔ second\n')
   const logged = await text(context => log(context, 'wordy', undefined, {}))
   expect(logged).toContain(` one\n${' '.repeat(25)}   9 two\\u{1b}[1A [`)

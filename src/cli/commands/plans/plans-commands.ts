@@ -57,7 +57,7 @@ Examples:
 
   program
     .command('log')
-    .description('show events; with --output, what tasks printed')
+    .description('show events; with --output, what tasks printed; with --add, add a comment')
     .argument('[plan]', OPTIONAL_PLAN)
     .argument('[task]', 'only this task')
     .option('-o, --output', 'show the output of tasks instead of events')
@@ -66,12 +66,17 @@ Examples:
     .addOption(new Option('--since <when>', 'only after this time: 2h (ago) or a timestamp').argParser(since))
     .option('--grep <text>', 'only lines that contain this text (case-insensitive)')
     .option('--failed', 'only failures, interruptions and what they blocked')
+    .option('--add', 'add a comment instead; needs -m')
+    .option('-m, --message <text>', 'with --add: the comment')
+    .option('--field <name>', 'with --add: field of the task, or of the plan, that it is about: write, instruction, …')
+    .option('--line <n>', 'with --add: line of that text, or of the plan file', count)
     .addHelpText(
       'after',
       `
 Examples:
   planfold log release --since 2h --failed
-  planfold log release build --output --grep error`,
+  planfold log release build --output --grep error
+  planfold log release build --add -m 'the cache was cold'`,
     )
     .action(act(async () => (await import('./log.ts')).log))
 

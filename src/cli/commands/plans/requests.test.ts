@@ -4,9 +4,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Event } from '../../../domain/event.ts'
-import { newPlace, type Place } from '../../place.fixture.ts'
+import { eachPlace } from '../../place.fixture.ts'
 import { approve } from '../people/approve.ts'
 import { inbox } from '../people/inbox.ts'
 import { set } from '../policy/secrets.ts'
@@ -15,11 +15,7 @@ import { log } from './log.ts'
 import { resume } from './resume.ts'
 import { run } from './run.ts'
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 const SECRET = 'tok_Zx81qLk+9/vT==mQ7wE2'
 const json = () => ({ json: true, environment: { XDG_CONFIG_HOME: join(place.folder, '..', 'none'), API_KEY: SECRET } })

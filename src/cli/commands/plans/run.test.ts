@@ -1,15 +1,11 @@
 import { readdir } from 'node:fs/promises'
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { newPlace, type Place } from '../../place.fixture.ts'
+import { expect, it } from 'vitest'
+import { eachPlace } from '../../place.fixture.ts'
 import { EXAMPLE_PLAN } from './init.ts'
 import { log } from './log.ts'
 import { dryRun, run } from './run.ts'
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 const PLAN = `planfold: 1
 name: p

@@ -4,12 +4,12 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { PlanName, TaskName } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError } from '../../exit.ts'
-import { newPlace, type Place } from '../../place.fixture.ts'
+import { eachPlace } from '../../place.fixture.ts'
 import { handoff } from '../records/handoff.ts'
 import { analyze } from './analyze.ts'
 import { init } from './init.ts'
@@ -17,11 +17,7 @@ import { resume } from './resume.ts'
 import { run } from './run.ts'
 import { validate } from './validate.ts'
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 const wrong = (count: number) =>
   `planfold: 1\nname: x\ntasks:\n${Array.from({ length: count }, (_, at) => `  - { id: t${at}, rum: ls }\n`).join('')}`

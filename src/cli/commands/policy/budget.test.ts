@@ -1,16 +1,12 @@
 // A budget that is used up: what is said, and that doing what is said helps.
 
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { newPlace, type Place } from '../../place.fixture.ts'
+import { expect, test } from 'vitest'
+import { eachPlace } from '../../place.fixture.ts'
 import { answerQuestion } from '../people/answer.ts'
 import { run } from '../plans/run.ts'
 import { addToBudget, showBudget } from './budget.ts'
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 const planOf = (exceeded: string): string => `planfold: 1
 name: p

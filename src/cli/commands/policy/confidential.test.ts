@@ -4,21 +4,17 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { lacks } from '../../../composition/missing-extra.fixture.ts'
 import type { Card } from '../../../domain/views/board.ts'
 import { taskLine } from '../../../mcp/plan-text.ts'
-import { newPlace, type Place } from '../../place.fixture.ts'
+import { eachPlace } from '../../place.fixture.ts'
 import { claim } from '../people/claim.ts'
 import { run } from '../plans/run.ts'
 import { show } from '../plans/show.ts'
 import { handoff } from '../records/handoff.ts'
 
-let place: Place
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.remove())
+const place = eachPlace()
 
 const GIVEN = 'patient-record-4711'
 const LEFT = 'diagnosis-of-ms-smith'

@@ -13,7 +13,7 @@ import { type CurrentPlan, type PreparedRevision, readCurrentPlan } from '../../
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, type Context, declined, EXIT, notFound, printNote, usage, withState } from '../../command.ts'
 import { findPlan, findTask } from '../../find-target.ts'
-import { remarkHowToGoOn, sendNotifications, submit } from '../../order.ts'
+import { type GateOptions, remarkHowToGoOn, sendNotifications, submit } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
@@ -86,18 +86,13 @@ function statusOf({ paint }: Context, card: ProposalCard): string {
 // `planfold approve PLAN ID` and `planfold reject PLAN ID`: the decision is bound to the hash of the proposal that was shown; if the
 // plan has changed meanwhile, nothing happens.
 
-export interface JudgeOptions {
-  readonly message?: string
-  readonly hash?: string
-}
-
 /** Null if the words name no proposal. A task takes precedence over a proposal. */
 export async function decideProposal(
   context: Context,
   first: string,
   second: string | undefined,
   verdict: 'accepted' | 'declined',
-  options: JudgeOptions,
+  options: GateOptions,
 ): Promise<number | null> {
   return await withState(context, { create: false }, async composed => {
     const { engine } = composed

@@ -1,4 +1,4 @@
-// The options and help of `planfold serve`, `planfold mcp` and `planfold token`.
+// The options and help of `planfold serve`, `planfold serve token` and `planfold mcp`.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
@@ -8,9 +8,9 @@ import { collectValues, count, duration } from '../option-values.ts'
 const PORT = 8011
 
 export function addServing(program: Command, act: Act): void {
-  program
+  const serve = program
     .command('serve')
-    .description('start the HTTP server and run plans')
+    .description('start the HTTP server and run plans; `serve token` manages its tokens')
     .addOption(new Option('--port <number>', 'port to listen on; 0 for any free port').argParser(port).default(PORT))
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--database <folder>', 'same as --dir, or the planfold.db in that folder')
@@ -35,15 +35,13 @@ The printed link works once; programs use the token in .planfold/server/token. C
     .action(act(async () => (await import('./serve.ts')).serveStore))
 
   program
-    .command('mcp')
+    .command('mcp', { hidden: true })
     .description('serve plans to an agent over MCP (standard input and output)')
     .option('--run', 'also run tasks that are not external (commands, edits, …) while the agent is connected')
     .option('--compat', 'for agents that expect one tool: offer manage_plan instead of plan_read and plan_write')
     .action(act(async () => (await import('./mcp.ts')).serveMcp))
 
-  const token = program
-    .command('token')
-    .description('create, list or revoke tokens of the server, or print a login link')
+  const token = serve.command('token').description('create, list or revoke tokens of the server, or print a login link')
 
   token
     .command('create')

@@ -1,4 +1,4 @@
-// `planfold token create|list|revoke|link`: who may use the service.
+// `planfold serve token create|list|revoke|link`: who may use the service.
 
 import { randomBytes } from 'node:crypto'
 import type { Composed } from '../../../compose.ts'
@@ -23,7 +23,7 @@ export async function tokenList(context: Context): Promise<number> {
     const items = listTokens(stateDir).map(({ sha256: _, ...token }) => token)
     answer(context, { items }, () => {
       const { paint, terminal } = context
-      if (items.length === 0) return "no tokens except the owner's. Next: planfold token create NAME"
+      if (items.length === 0) return "no tokens except the owner's. Next: planfold serve token create NAME"
       const rows = items.map(item => [item.name, item.role, scopeWords(item), untilWords(item, context.now())])
       return table(paint, ['name', 'role', 'plans', 'expires'], rows, terminal?.columns() ?? null)
     })
@@ -64,7 +64,7 @@ export async function tokenCreate(context: Context, name: string, options: Creat
     }
     const { sha256: _, ...shown } = made.token
     answer(context, { ...shown, token: made.secret }, () => made.secret)
-    printNote(context, `it is shown only once. To revoke it: planfold token revoke ${name}`)
+    printNote(context, `it is shown only once. To revoke it: planfold serve token revoke ${name}`)
     return EXIT.done
   })
 }
@@ -83,7 +83,8 @@ async function scopeOf({ engine }: Composed, { plan, session }: CreateOptions): 
 
 export async function tokenRevoke(context: Context, name: string): Promise<number> {
   return await withState(context, { create: false }, async ({ stateDir }) => {
-    if (!(await revokeToken(stateDir, name))) throw notFound(`there is no token '${name}'`, 'see `planfold token list`')
+    if (!(await revokeToken(stateDir, name)))
+      throw notFound(`there is no token '${name}'`, 'see `planfold serve token list`')
     answer(context, { revoked: name }, () => `${name} is revoked`)
     return EXIT.done
   })
@@ -117,7 +118,7 @@ export async function tokenLink(context: Context, name: string | undefined): Pro
 async function hashOf(stateDir: string, name: string | undefined): Promise<string> {
   if (name !== undefined) {
     const token = listTokens(stateDir).find(one => one.name === name)
-    if (token === undefined) throw notFound(`there is no token '${name}'`, 'see `planfold token list`')
+    if (token === undefined) throw notFound(`there is no token '${name}'`, 'see `planfold serve token list`')
     return token.sha256
   }
   const owner = await ownerSecret(stateDir, randomBytes)

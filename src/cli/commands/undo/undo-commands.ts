@@ -1,4 +1,4 @@
-// The options and help of the commands that undo, recover and fork: checkpoint, rollback, undo, restore, fork.
+// The options and help of the commands that undo, recover and fork: checkpoint, rollback, undo, fork.
 
 import { type Command, Option } from 'commander'
 
@@ -57,7 +57,6 @@ or backed up. \`adopt\` also works without the worktree: the files of a fork are
 
 export function addGoingBack(program: Command, act: Act): void {
   addCheckpoints(program, act)
-  addRestore(program, act)
 
   const rollback = program
     .command('rollback')
@@ -96,8 +95,10 @@ asked first, a script needs --yes.
 
   const undo = program
     .command('undo')
-    .description('undo the last rollback or merge; run it again to redo')
+    .description('undo the last rollback or merge; run it again to redo; `undo files` recovers single files')
     .argument('[plan]', OPTIONAL_PLAN)
+    // `--merge` of `undo files` takes no path.
+    .enablePositionalOptions()
   withChoices(undo, 'the version from before the rollback')
     .addHelpText(
       'after',
@@ -106,11 +107,12 @@ Example:
   planfold undo release --dry-run    show what would happen`,
     )
     .action(act(async () => (await import('./rollback.ts')).undo))
+  addFiles(undo, act)
 }
 
-function addRestore(program: Command, act: Act): void {
-  program
-    .command('restore')
+function addFiles(undo: Command, act: Act): void {
+  undo
+    .command('files')
     .description('recover file versions that a retry or rollback replaced')
     .argument('<plan>', PLAN)
     .argument('[paths...]', 'files, folders or patterns to recover (default: list what can be recovered)')
@@ -121,14 +123,14 @@ function addRestore(program: Command, act: Act): void {
       'after',
       `
 Examples:
-  planfold restore release                  list backups: file, time and task
-  planfold restore release src/mine.txt     recover the latest version
-  planfold restore release src/mine.txt --hash 6b9a01c7
+  planfold undo files release                  list backups: file, time and task
+  planfold undo files release src/mine.txt     recover the latest version
+  planfold undo files release src/mine.txt --hash 6b9a01c7
 
 A retry after a crash first reverts the files of the task. Planfold keeps the replaced versions for 30 days, or as long as
 \`policy.retention.restored\` says.`,
     )
-    .action(act(async () => (await import('./restore.ts')).restore))
+    .action(act(async () => (await import('./rollback.ts')).restore))
 }
 
 function withChoices(command: Command, other: string): Command {

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { ACTIONS } from '../../../domain/actions/actions.ts'
 import type { Capability } from '../../../operations/upkeep/capabilities.ts'
 import { newPlace } from '../../place.fixture.ts'
-import { listCapabilities } from './capabilities.ts'
+import { listCapabilities } from './doctor.ts'
 
 it('every runner says what it does, what it risks and what a dry run shows, with the schema of its action', async () => {
   const place = await newPlace()

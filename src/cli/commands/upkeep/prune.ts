@@ -63,7 +63,7 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
       ...(pruned.held === 0
         ? []
         : [
-            `${numberOf(pruned.held, 'plan stays', 'plans stay')}: they have recent file backups (planfold restore PLAN)`,
+            `${numberOf(pruned.held, 'plan stays', 'plans stay')}: they have recent file backups (planfold undo files PLAN)`,
           ]),
     ])
     return EXIT.done

@@ -1,9 +1,8 @@
 // The options and help of the commands for formats and maintenance: import, export, doctor, prune, completion.
 
 import { Argument, type Command, Option } from 'commander'
-
 import type { Act } from '../../context.ts'
-import { duration, OPTIONAL_PLAN } from '../option-values.ts'
+import { collectValues, duration, OPTIONAL_PLAN } from '../option-values.ts'
 import { NAME_KINDS, type Shell } from './completion.ts'
 
 const MONTH_MS = 30 * 24 * 60 * 60_000
@@ -23,11 +22,11 @@ exit 0 if there are only warnings.`,
     .command('store')
     .description('check the stored data for corruption (like git fsck)')
     .option('--read-data', 'also read every stored file')
-    .action(act(async () => (await import('./check.ts')).check))
+    .action(act(async () => (await import('./doctor.ts')).check))
   doctor
     .command('capabilities')
     .description('list the kinds of tasks, with effects, risks and whether each works on this machine')
-    .action(act(async () => (await import('./capabilities.ts')).listCapabilities))
+    .action(act(async () => (await import('./doctor.ts')).listCapabilities))
 
   program
     .command('export')
@@ -79,4 +78,41 @@ statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
     .addArgument(new Argument('<kind>', 'kind of name').choices(NAME_KINDS))
     .argument('[plan]', 'plan of the names')
     .action(act(async () => (await import('./completion.ts')).names))
+}
+
+export function addTemplates(program: Command, act: Act): void {
+  const template = program.command('template').description('list, show, fill in or save plan templates')
+
+  template
+    .command('list')
+    .description('list built-in templates and your own')
+    .action(act(async () => (await import('../formats/template-list.ts')).templateList))
+
+  template
+    .command('show')
+    .description('show a template: purpose, parameters and plan file')
+    .argument('<name>', 'name of the template')
+    .option('--parameters', 'show only the parameters')
+    .action(act(async () => (await import('../formats/template-list.ts')).templateShow))
+
+  template
+    .command('new')
+    .description('create a plan file from a template')
+    .argument('<name>', 'name of the template')
+    .option('--set <key=value>', 'set a parameter; repeat for more, and for each item of a list', collectValues)
+    .option('--set-file <key=path>', 'set a parameter to the content of a file', collectValues)
+    .option('-o, --out <file>', 'write the plan file here (default: standard output)')
+    .option('--name <name>', 'name of the plan (default: name of the file or the template)')
+    .option('--run', 'run the plan at once')
+    .option('-f, --force', 'overwrite an existing file')
+    .action(act(async () => (await import('../formats/template-new.ts')).templateNew))
+
+  template
+    .command('save')
+    .description('save a plan as a template of your own')
+    .argument('<plan>', 'name or UUID of a plan, or a plan file')
+    .option('--name <name>', 'name of the template')
+    .option('--parameter <name=value>', 'turn this value into a parameter; repeat for more', collectValues)
+    .option('--replace', 'overwrite a template of the same name')
+    .action(act(async () => (await import('../formats/template-save.ts')).templateSave))
 }

@@ -3,7 +3,7 @@
 
 import { actionFacts } from '../../actions/actions.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../plan.ts'
-import { criterionText } from '../../plan-rules/criterion-text.ts'
+import { commandOf, commandText, criterionText } from '../../plan-rules/criterion-text.ts'
 import { scopeOf } from '../../plan-rules/effect.ts'
 import { gatedImpact, IMPACT_WORDS } from '../../plan-rules/impact.ts'
 import { spelled } from './foreign-text.ts'
@@ -11,10 +11,20 @@ import { spelled } from './foreign-text.ts'
 /** The worker of tasks that anyone may claim; null for none in particular. */
 export type Worker = string | null
 
+export interface FactLimits {
+  /** Characters of the command of a check that has a text, so that the sentences around it are seen. */
+  readonly proofCommandMax?: number
+}
+
 /** In this order: what runs, what it may write, what proves it. Empty for what only waits: a gate without checks, a checkpoint, a group. */
-export function taskFacts(definition: PlanDefinition, task: TaskDefinition, worker: Worker): readonly string[] {
+export function taskFacts(
+  definition: PlanDefinition,
+  task: TaskDefinition,
+  worker: Worker,
+  { proofCommandMax = Number.POSITIVE_INFINITY }: FactLimits = {},
+): readonly string[] {
   const runs = actionFacts(task.action).line?.(task, { worker, agent: definition.defaults?.agent }) ?? null
-  const proof = proofOf(task)
+  const proof = proofOf(task, proofCommandMax)
   return [runs, runs === null ? null : writesOf(definition, task), proof === null ? null : `proved by: ${proof}`]
     .filter(fact => fact !== null)
     .map(oneLine)
@@ -35,10 +45,10 @@ function writesOf(definition: PlanDefinition, task: TaskDefinition): string | nu
   return watched === true ? 'may write any file' : null
 }
 
-function proofOf(task: TaskDefinition): string | null {
+function proofOf(task: TaskDefinition, commandMax: number): string | null {
   const { action, accept = [], postconditions = [], expect } = task
   const checks = action.type === 'gate' ? (action.checks ?? []) : []
-  const proofs = [...accept, ...postconditions, ...checks].map(proofText)
+  const proofs = [...accept, ...postconditions, ...checks].map(criterion => proofText(criterion, commandMax))
   if (expect !== undefined && expect !== ANY_END) proofs.unshift(expect)
   if (proofs.length === 0 && expect === ANY_END) return null
   if (proofs.length > 0) return proofs.join('; ')
@@ -46,10 +56,14 @@ function proofOf(task: TaskDefinition): string | null {
 }
 
 /** The purpose of a long command comes first, because the command itself may be cut. */
-function proofText(criterion: Criterion): string {
+function proofText(criterion: Criterion, commandMax: number): string {
   if (criterion.type === 'prose') return `${criterion.text} (a person judges)`
   const written = criterionText(criterion)
-  return written.length > PLAIN_MAX && criterion.text !== undefined ? `${criterion.text} (${written})` : written
+  if (written.length <= PLAIN_MAX || criterion.text === undefined) return written
+  if (written.length <= commandMax) return `${criterion.text} (${written})`
+  const command = commandOf(criterion)
+  const line = command === null ? written : commandText(command)
+  return `${criterion.text} (${line.length > commandMax ? `${line.slice(0, commandMax - 1)}…` : line})`
 }
 
 /** It proves nothing: the task only records. */

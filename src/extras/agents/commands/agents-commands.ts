@@ -41,7 +41,7 @@ Examples:
     .option('--login', 'pass your login into its sandbox; asks first')
     .option('--no-login', 'do not pass your login; its model is called through Planfold')
     .option('-y, --yes', 'do not ask')
-    .action(act(async () => (await import('./allow-login.ts')).allowLogin))
+    .action(act(async () => (await import('./agents.ts')).allowLogin))
 
   agents
     .command('install')

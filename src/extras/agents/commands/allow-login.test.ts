@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { logPolicy } from '../../../cli/commands/policy/policy.ts'
 import { newPlace, type PlaceOptions } from '../../../cli/place.fixture.ts'
-import { listAgents } from './agents.ts'
-import { type AllowOptions, allowLogin } from './allow-login.ts'
+import { type AllowOptions, allowLogin, listAgents } from './agents.ts'
 
 async function setup() {
   const place = await newPlace()

@@ -1,19 +1,29 @@
 // Drafts a plan with an agent: one turn in a read-only sandbox, outside of any plan. What it submits with its plan tools is the
 // draft.
 
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { VERSION } from '../../../cli/version.ts'
+import { compose } from '../../../compose.ts'
+import { ABOUT } from '../../../composition/environment.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { addCost, addUsage, type ModelUse } from '../../../domain/model-use.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { Failure } from '../../../domain/result.ts'
 import type { EarlierAttempt } from '../../../domain/views/board.ts'
+import { systemClock } from '../../../engine/clock.ts'
+import { type Caller, RIGHTS } from '../../../engine/roles.ts'
+import type { CodingAgents, DraftWithAgent } from '../../../operations/agents/coding-agents.ts'
 import type { Allowance, GatewayParked, ModelCallRecord } from '../../../runners/models.ts'
 import { processTree } from '../../../runners/run/process-tree.ts'
 import type { AgentTools, Attempt, Outcome, RunnerTools } from '../../../runners/runner.ts'
-import { failure } from '../../../safety/safety-refusal.ts'
+import { codeOf, failure } from '../../../safety/safety-refusal.ts'
+import { bubblewrap } from '../../../safety/sandbox/bubblewrap.ts'
 import type { Sandbox } from '../../../safety/sandbox/sandbox.ts'
 import { type AgentRunnerOptions, agentRunner } from '../agent-runner.ts'
 import { knownAgents, unknownAgent } from '../known-agents.ts'
-import { type DraftingFolder, openDraftingFolder } from './drafting-folder.ts'
+import { openPlanSocket } from '../plan-socket.ts'
 
 export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree' | 'openPlanTools'> {
   readonly agent: string
@@ -243,3 +253,152 @@ function usedBy(calls: readonly ModelCallRecord[], payer: string): Used | null {
 const SAID_MAX = 10_000
 const NO_PLAN = '00000000-0000-7000-8000-000000000000' as PlanId
 const no = (failure: Failure): Draft => ({ ok: false, failure })
+
+// Drafting by an agent: it is started in a sandbox where it can only read, with the tools of a state folder of its own, in which the plan
+// it submits is found. Nothing of the person's plans is shown to it.
+
+type Place = Parameters<CodingAgents['openDrafting']>[0]
+
+export const openDrafting =
+  (place: Place, random: Random): DraftWithAgent =>
+  async request => {
+    const { environment, root, models } = place
+    const { bytes } = random
+    return await draftWithAgent({
+      ...{ ...place, ...request, version: VERSION, about: ABOUT },
+      ...{ now: systemClock.now(), id: random.id(), monotonic: systemClock.monotonic },
+      sandbox: bubblewrap({ environment, outside: [root] }),
+      calls: () => models.calls(),
+      openGateway: asked => models.openGateway(asked),
+      openState: async folder => {
+        const dir = join(folder, 'state')
+        const { engine, now, close } = await compose({ cwd: root, root, environment, dir, caller: draftsman })
+        return {
+          close,
+          openPlanTools: async ({ agent, folder: at }) =>
+            await openPlanSocket({
+              ...{ engine, now, version: VERSION, plan: null, agent, folder: at, random: bytes },
+              templates: join(folder, 'templates'),
+            }),
+          submitted: async () => {
+            const [latest] = (await engine.ask({ type: 'plans', limit: 1 })).items
+            const found = latest === undefined ? null : await engine.ask({ type: 'definition', plan: latest.id })
+            return found?.definition ?? null
+          },
+        }
+      },
+    })
+  }
+
+interface Random {
+  readonly id: () => string
+  readonly bytes: (count: number) => Buffer
+}
+
+const draftsman: Caller = { actor: 'planfold' as Caller['actor'], rights: RIGHTS.admin, scope: null }
+
+// The folder of a drafting: the agent's home with its session, and the plans it submitted. A drafting that was interrupted, by
+// its limits or a crash, leaves the folder behind, and the next drafting of the same goal by the same agent takes it over. Its
+// name shows the owner: `<draft key>.<process>`, or `.kept` without one. Taking over is a single rename, so no two draftings
+// share a folder.
+
+interface DraftingFolder {
+  readonly folder: string
+  /** Key of its model calls, the same for all attempts. */
+  readonly key: string
+  /** How many attempts were made before. */
+  readonly attempts: number
+  begin(): void
+  /** Kept if the same agent could continue later. `null`: the outcome is unknown. */
+  end(how: { readonly ok: true } | { readonly ok: false; readonly failure: Failure } | null): void
+}
+
+interface Noted {
+  readonly key: string
+  readonly attempts: number
+}
+
+interface Wanted {
+  readonly stateDir: string
+  readonly agent: string
+  readonly model?: string
+  readonly what: readonly string[]
+  readonly now: number
+  /** A new id, for the key. */
+  readonly id: string
+}
+
+const CUT_SHORT: ReadonlySet<string> = new Set(['model:cap', 'model:cancelled', 'agent:ended', 'timeout'])
+
+/** Abandoned folders are removed after this time. */
+const KEPT_MS = 7 * 24 * 60 * 60_000
+
+function openDraftingFolder({ stateDir, agent, model = '', what, now, id }: Wanted): DraftingFolder {
+  const place = join(stateDir, 'drafting')
+  mkdirSync(place, { recursive: true, mode: 0o700 })
+  const name = createHash('sha256')
+    .update(JSON.stringify([agent, model, ...what]))
+    .digest('hex')
+    .slice(0, 16)
+  const folder = join(place, `${name}.${process.pid}`)
+  const left = readdirSync(place).filter(each => !isAtWork(each))
+  for (const each of left)
+    if (isOld(join(place, each), now)) rmSync(join(place, each), { recursive: true, force: true })
+  // If this process drafts the same goal already, this drafting starts from scratch in a folder of its own.
+  const isAlone = statSync(folder, { throwIfNoEntry: false }) === undefined
+  const own = isAlone ? folder : join(place, `${id}.${process.pid}`)
+  const found = left.find(each => each.startsWith(`${name}.`) && isAlone && take(join(place, each), own))
+  if (found === undefined) mkdirSync(own, { mode: 0o700 })
+  const file = join(own, 'drafting.json')
+  const noted = (found === undefined ? null : read(file)) ?? { key: `draft/${id}`, attempts: 0 }
+  let { attempts } = noted
+  return {
+    ...{ folder: own, key: noted.key, attempts: noted.attempts },
+    begin() {
+      attempts += 1
+      writeFileSync(file, JSON.stringify({ key: noted.key, attempts } satisfies Noted), { mode: 0o600 })
+    },
+    end(how) {
+      const isOver = how !== null && (how.ok || !CUT_SHORT.has(how.failure.code ?? ''))
+      if (isOver) return rmSync(own, { recursive: true, force: true })
+      const kept = join(place, `${name}.kept`)
+      rmSync(kept, { recursive: true, force: true })
+      renameSync(own, kept)
+    },
+  }
+}
+
+function isAtWork(name: string): boolean {
+  const pid = Number(/\.(\d+)$/.exec(name)?.[1] ?? 0)
+  if (pid === 0) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}
+
+function isOld(folder: string, now: number): boolean {
+  const stat = statSync(folder, { throwIfNoEntry: false })
+  return stat !== undefined && stat.mtimeMs < now - KEPT_MS
+}
+
+function take(from: string, to: string): boolean {
+  try {
+    renameSync(from, to)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+function read(file: string): Noted | null {
+  try {
+    const { key, attempts } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Noted>
+    return typeof key === 'string' && typeof attempts === 'number' ? { key, attempts } : null
+  } catch {
+    return null
+  }
+}

@@ -3,9 +3,9 @@
 
 import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../../../server/plans/show-executions.ts'
 import { isProblem } from '../../../server/problem.ts'
-import { type AnyRoute, type ListedRoute, nothing, ok, route } from '../../../server/route.ts'
+import { type AnyRoute, type ListedRoute, nothing, ok } from '../../../server/route.ts'
 import { archivePlan } from '../../../server/routes/plans.ts'
-import { gone, planRoute, withPlan } from '../../../server/submit-order.ts'
+import { gone, planRoute } from '../../../server/submit-order.ts'
 import { iso, isoOrNull } from '../../../server/wire-names.ts'
 import { planWord } from './session-words.ts'
 import { descriptionOf, showSessionPlan } from './show-session-plan.ts'
@@ -33,77 +33,75 @@ export const planOfSessionRoutes: readonly AnyRoute[] = [
       return done !== null && isProblem(done) ? done : nothing
     },
   }),
-  route({
+  planRoute({
     path: '/plans/:plan/status',
     method: 'GET',
     right: 'read',
     about: 'Progress of the plan: what is running, what waits for whom, every execution, and metrics.',
     answers: { 200: { about: 'its status', body: 'SessionPlanStatus', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { engine } = call
-        const summary = await engine.ask({ type: 'summary', plan })
-        if (summary === null) return gone()
-        const { name, status, reason, version, progress, running, waiting } = summary
-        return ok(
-          {
-            plan_id: plan,
-            name,
-            status: planWord(status),
-            state: status,
-            reason,
-            description: descriptionOf(summary),
-            created_at: iso(summary.createdAt),
-            updated_at: iso(summary.updatedAt),
-            started_at: isoOrNull(summary.startedAt),
-            completed_at: isoOrNull(summary.endedAt),
-            progress: progress.ratio,
-            running,
-            waiting: waiting.map(({ task, asks, since }) => ({ task, asks: asks.type, since: iso(since) })),
-            executions: await executionsOf(engine, plan),
-            metrics: await metricsOf(engine, plan, summary),
-            version,
-          },
+    handle: async (call, { plan }) => {
+      const { engine } = call
+      const summary = await engine.ask({ type: 'summary', plan })
+      if (summary === null) return gone()
+      const { name, status, reason, version, progress, running, waiting } = summary
+      return ok(
+        {
+          plan_id: plan,
+          name,
+          status: planWord(status),
+          state: status,
+          reason,
+          description: descriptionOf(summary),
+          created_at: iso(summary.createdAt),
+          updated_at: iso(summary.updatedAt),
+          started_at: isoOrNull(summary.startedAt),
+          completed_at: isoOrNull(summary.endedAt),
+          progress: progress.ratio,
+          running,
+          waiting: waiting.map(({ task, asks, since }) => ({ task, asks: asks.type, since: iso(since) })),
+          executions: await executionsOf(engine, plan),
+          metrics: await metricsOf(engine, plan, summary),
           version,
-        )
-      }),
+        },
+        version,
+      )
+    },
   }),
-  route({
+  planRoute({
     path: '/plans/:plan/full',
     method: 'GET',
     right: 'read',
     about: 'The plan with its steps, executions, metrics, checkpoints, files and git operations, at once.',
     answers: { 200: { about: 'all of it', body: 'FullPlan', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const {
-          engine,
-          rooms: { now },
-        } = call
-        const [summary, shown] = [await engine.ask({ type: 'summary', plan }), await showSessionPlan(engine, plan)]
-        if (summary === null || shown === null) return gone()
-        const { startedAt, endedAt } = summary
-        const executions = await executionsOf(engine, plan)
-        const metrics = await metricsOf(engine, plan, summary)
-        const git = await gitTracesOf(engine, plan)
-        const modified = (await engine.ask({ type: 'changedFiles', plan })) ?? []
-        return ok(
-          {
-            plan: shown,
-            executions,
-            metrics,
-            checkpoints: (await checkpointsOf(engine, plan)) ?? [],
-            stats: {
-              total_duration: startedAt === null ? 0 : (endedAt ?? now()) - startedAt,
-              success_rate: metrics.success_rate,
-              execution_count: executions.length,
-            },
-            modified_files: modified,
-            git_operations: git,
+    handle: async (call, { plan }) => {
+      const {
+        engine,
+        rooms: { now },
+      } = call
+      const [summary, shown] = [await engine.ask({ type: 'summary', plan }), await showSessionPlan(engine, plan)]
+      if (summary === null || shown === null) return gone()
+      const { startedAt, endedAt } = summary
+      const executions = await executionsOf(engine, plan)
+      const metrics = await metricsOf(engine, plan, summary)
+      const git = await gitTracesOf(engine, plan)
+      const modified = (await engine.ask({ type: 'changedFiles', plan })) ?? []
+      return ok(
+        {
+          plan: shown,
+          executions,
+          metrics,
+          checkpoints: (await checkpointsOf(engine, plan)) ?? [],
+          stats: {
+            total_duration: startedAt === null ? 0 : (endedAt ?? now()) - startedAt,
+            success_rate: metrics.success_rate,
+            execution_count: executions.length,
           },
-          shown.version,
-        )
-      }),
+          modified_files: modified,
+          git_operations: git,
+        },
+        shown.version,
+      )
+    },
   }),
   planRoute({
     method: 'GET',

@@ -6,16 +6,25 @@ import { defined, isMap, type Json, type JsonObject } from '../../../domain/json
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import type { Dialect, Reading, StatusOf } from '../../../format/plan/dialect.ts'
-import { isReadableId } from '../../../format/text/slug.ts'
 import { isList, type Source } from '../../../format/text/source.ts'
 import { type StatusWords, statusWords } from '../../../format/text/status-words.ts'
 import { type DocumentBuilder, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
-import { idsFor, idsToWrite } from '../names.ts'
+import { idsToWrite } from '../names.ts'
 import { readListed } from '../planstore/plan-steps.ts'
 import { needsByRank } from '../planstore/plan-steps-order.ts'
 import { planWords } from '../planstore/plan-steps-print.ts'
-import { criteriaOf, isText, keepOthers, moveCriteria, moveText, withOthers } from '../planstore/plan-steps-words.ts'
+import {
+  criteriaOf,
+  isText,
+  keepOthers,
+  moveCriteria,
+  moveText,
+  putId,
+  refuseTwins,
+  stepIds,
+  withOthers,
+} from '../planstore/plan-steps-words.ts'
 
 export const TODO_WORDS: StatusWords<TaskStatus> = statusWords({ TODO: 'pending', DONE: 'completed' })
 
@@ -57,30 +66,13 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], key: string): 
     })
     return {}
   })
-  const seen = new Set<string>()
-  for (const [index, { id }] of steps.entries()) {
-    if (typeof id !== 'string' && typeof id !== 'number') continue
-    if (seen.has(String(id)))
-      draft.refuse({
-        path: [key, index, 'id'],
-        message: `there is another step ${JSON.stringify(id).slice(0, 60)}`,
-        hint: 'give every step an id of its own',
-      })
-    seen.add(String(id))
-  }
-  const ids = idsFor(
-    steps.map(step => ({
-      id: isReadableId(step.id) ? step.id : undefined,
-      text: [step.title, step.description].find(isText) ?? '',
-    })),
-  )
+  refuseTwins(draft, steps, { noun: 'step', pathOf: index => [key, index] })
+  const ids = stepIds(steps, step => [step.title, step.description].find(isText) ?? '')
   const needs = needsByRank(ids.map(id => [id]))
   return steps.map((step, index) => {
     const id = ids[index] as TaskName
     const fields = draft.fields(step, [key, index], ['tasks', index])
-    fields.put('id', id)
-    if (step.id !== id) fields.keep(['id'])
-    else fields.take('id')
+    putId(fields, id)
     moveText(fields, ['title'], 'title')
     moveText(fields, ['description'], 'description')
     moveCriteria(fields, ['acceptance_criteria'])

@@ -12,12 +12,12 @@ import { isList, type Source } from '../../../format/text/source.ts'
 import { TASK_WORDS } from '../../../format/wire/status-words.ts'
 import { durationText } from '../amounts.ts'
 import { DataReferences, printReferences } from '../data-references.ts'
-import { DocumentBuilder, type Fields, NEEDS_KEYS, readStatus } from '../document-builder.ts'
+import { DocumentBuilder, type Fields, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
-import { idsFor, idsToWrite } from '../names.ts'
+import { idsToWrite } from '../names.ts'
 import { holdsTasks } from '../unknown-format.ts'
 import { isSteps, readOrder, readPlanWords, readSteps } from './plan-steps.ts'
-import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, resolve, sameNeeds } from './plan-steps-order.ts'
+import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, sameNeeds } from './plan-steps-order.ts'
 import { planWords } from './plan-steps-print.ts'
 import {
   criteriaOf,
@@ -28,6 +28,10 @@ import {
   moveIf,
   moveInputs,
   moveText,
+  putId,
+  readNeeds,
+  refuseTwins,
+  stepIds,
   taskStatusWord,
   withOthers,
 } from './plan-steps-words.ts'
@@ -221,10 +225,9 @@ function readRecords(
     return { task: {}, at: pathOf(index) }
   })
   records.sort((a, b) => sequenceOf(a.task) - sequenceOf(b.task))
-  const ids = idsFor(
-    records.map(({ task }) => ({ id: isReadableId(task.id) ? task.id : undefined, text: wordsOf(task) })),
-  )
-  refuseTwins(draft, records)
+  const given = records.map(({ task }) => task)
+  const ids = stepIds(given, wordsOf)
+  refuseTwins(draft, given, { noun: 'task', pathOf: index => records[index]!.at })
   const references = new References()
   references.add(ids.map(id => [id, id] as const))
   references.add(records.map(({ task }, index) => [task.id, ids[index] as TaskName] as const))
@@ -253,13 +256,7 @@ function readRecords(
       draft.sketched(['tasks', index], 'the record does not say what the task is', "add an 'id' or a 'description'")
     const number = fields.take('sequence_order')
     if (number !== (order === 'sequential' ? rankOf.get(id) : index + 1)) fields.remember('sequence_order', number)
-    const said = fields.first(NEEDS_KEYS)
-    if (said === null || said.value === null) fields.put('needs', unsaid.get(id))
-    else {
-      const found = resolve(references, said.value)
-      if ('wrong' in found) draft.refuse({ path: [...at, said.key], message: found.wrong, hint: found.hint })
-      else fields.put('needs', found.needs, said.key)
-    }
+    readNeeds(draft, fields, references, unsaid.get(id))
     keepOthers(fields)
     return fields.document()
   })
@@ -274,9 +271,7 @@ function readRecord(
   references: DataReferences,
 ): void {
   const { map } = fields
-  fields.put('id', id)
-  if (map.id !== id) fields.keep(['id'])
-  else fields.take('id')
+  putId(fields, id)
   if (fields.take('plan_id') !== planId) fields.keep(['plan_id'])
   moveText(fields, ['name', 'title'], 'title')
   moveText(fields, ['description'], 'description')
@@ -294,24 +289,6 @@ function readRecord(
     fields.put('timeout', durationText(seconds, 's'), 'timeout_seconds')
   }
   readStatus(draft, fields, 'status', id, TASK_WORDS)
-}
-
-function refuseTwins(
-  draft: DocumentBuilder,
-  records: readonly { readonly task: JsonObject; readonly at: Path }[],
-): void {
-  const seen = new Set<string>()
-  for (const { task, at } of records) {
-    if (typeof task.id !== 'string' && typeof task.id !== 'number') continue
-    const key = String(task.id)
-    if (seen.has(key))
-      draft.refuse({
-        path: [...at, 'id'],
-        message: `there is another task ${JSON.stringify(task.id).slice(0, 60)}`,
-        hint: 'give every task an id of its own',
-      })
-    seen.add(key)
-  }
 }
 
 /** A word for a number would put the task at the end, which nobody asked for. */

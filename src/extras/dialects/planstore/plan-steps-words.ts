@@ -8,13 +8,16 @@ import { criterionText } from '../../../domain/plan-rules/criterion-text.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../../../domain/status.ts'
 import { asLiteral } from '../../../format/expression/template.ts'
 import type { StatusOf } from '../../../format/plan/dialect.ts'
-import { isUuid, slug } from '../../../format/text/slug.ts'
+import type { Path } from '../../../format/text/diagnostic.ts'
+import { isReadableId, isUuid, slug } from '../../../format/text/slug.ts'
 import { isList } from '../../../format/text/source.ts'
 import type { StatusWords } from '../../../format/text/status-words.ts'
 import { PLAN_WORDS } from '../../../format/wire/status-words.ts'
 import type { DataReferences } from '../data-references.ts'
-import type { DocumentBuilder, Fields } from '../document-builder.ts'
+import { type DocumentBuilder, type Fields, NEEDS_KEYS } from '../document-builder.ts'
+import { idsFor } from '../names.ts'
 import { type Known, printCriterion, readCriterion } from '../playbook/criteria.ts'
+import { type References, resolve } from './plan-steps-order.ts'
 
 export function isText(value: Json | undefined): value is string {
   return typeof value === 'string' && value !== ''
@@ -168,4 +171,47 @@ export function withOthers(
   const said = defined(record)
   const kept = Object.entries(extra ?? {}).filter(([key]) => !Object.hasOwn(said, key) && !moving.includes(key))
   return { ...said, ...Object.fromEntries(kept) }
+}
+
+/** The names of the tasks: readable ids, and names made of their words. */
+export const stepIds = (steps: readonly JsonObject[], wordsOf: (step: JsonObject) => string): readonly TaskName[] =>
+  idsFor(steps.map(step => ({ id: isReadableId(step.id) ? step.id : undefined, text: wordsOf(step) })))
+
+/** Another id than that of the task is kept. */
+export function putId(fields: Fields, id: TaskName): void {
+  fields.put('id', id)
+  if (fields.map.id !== id) fields.keep(['id'])
+  else fields.take('id')
+}
+
+/** `unsaid`: what a step needs that says nothing about it. */
+export function readNeeds(
+  draft: DocumentBuilder,
+  fields: Fields,
+  references: References,
+  unsaid: readonly TaskName[] | undefined,
+): void {
+  const said = fields.first(NEEDS_KEYS)
+  if (said === null || said.value === null) return fields.put('needs', unsaid)
+  const found = resolve(references, said.value)
+  if ('wrong' in found) draft.refuse({ path: [...fields.at, said.key], message: found.wrong, hint: found.hint })
+  else fields.put('needs', found.needs, said.key)
+}
+
+export function refuseTwins(
+  draft: DocumentBuilder,
+  steps: readonly JsonObject[],
+  { noun, pathOf }: { readonly noun: 'step' | 'task'; readonly pathOf: (index: number) => Path },
+): void {
+  const seen = new Set<string>()
+  for (const [index, { id }] of steps.entries()) {
+    if (typeof id !== 'string' && typeof id !== 'number') continue
+    if (seen.has(String(id)))
+      draft.refuse({
+        path: [...pathOf(index), 'id'],
+        message: `there is another ${noun} ${JSON.stringify(id).slice(0, 60)}`,
+        hint: `give every ${noun} an id of its own`,
+      })
+    seen.add(String(id))
+  }
 }

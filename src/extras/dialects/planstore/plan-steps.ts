@@ -12,9 +12,9 @@ import { isList, type Source } from '../../../format/text/source.ts'
 import { TASK_WORDS } from '../../../format/wire/status-words.ts'
 import { durationText } from '../amounts.ts'
 import { DataReferences } from '../data-references.ts'
-import { DocumentBuilder, type Fields, NEEDS_KEYS, readStatus } from '../document-builder.ts'
+import { DocumentBuilder, type Fields, readStatus } from '../document-builder.ts'
 import { idsFor } from '../names.ts'
-import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, resolve } from './plan-steps-order.ts'
+import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf } from './plan-steps-order.ts'
 import { printPlanSteps } from './plan-steps-print.ts'
 import {
   isText,
@@ -24,8 +24,11 @@ import {
   moveIf,
   moveInputs,
   moveText,
+  putId,
+  readNeeds,
   readPlanName,
   readPlanStatus,
+  stepIds,
 } from './plan-steps-words.ts'
 
 export const planSteps: Dialect = {
@@ -109,7 +112,7 @@ export function readSteps(draft: DocumentBuilder, steps: readonly Json[], level:
     return {}
   })
   warnOfCommands(draft, steps, level)
-  const ids = idsFor(raw.map(step => ({ id: isReadableId(step.id) ? step.id : undefined, text: wordsOf(step) })))
+  const ids = stepIds(raw, wordsOf)
   const references = referencesOf(draft, raw, ids, level)
   const ranks = ranksOf(raw.map((step, index) => ({ item: ids[index] as TaskName, mark: groupOf(step) })))
   if (level.order === 'sequential' && edgesByRank(ranks) > EDGES_MAX) {
@@ -126,13 +129,7 @@ export function readSteps(draft: DocumentBuilder, steps: readonly Json[], level:
     const id = ids[index] as TaskName
     const fields = draft.fields(step, [...level.at, index], [...level.to, index])
     readStep(draft, fields, id, index, level, data)
-    const said = fields.first(NEEDS_KEYS)
-    if (said === null || said.value === null) fields.put('needs', unsaid.get(id))
-    else {
-      const found = resolve(references, said.value)
-      if ('wrong' in found) draft.refuse({ path: [...fields.at, said.key], message: found.wrong, hint: found.hint })
-      else fields.put('needs', found.needs, said.key)
-    }
+    readNeeds(draft, fields, references, unsaid.get(id))
     keepOthers(fields)
     return fields.document()
   })
@@ -168,9 +165,7 @@ function readStep(
   // Inside a group, a word may mean a step of the group or one outside; nobody guesses.
   const data = level.prefix === '' ? { step: id, references } : null
   const { map } = fields
-  fields.put('id', id)
-  if (Object.hasOwn(map, 'id') && map.id !== id) fields.keep(['id'])
-  else fields.take('id')
+  putId(fields, id)
   const number = fields.take('step')
   if (number !== index + 1) fields.remember('step', number)
   moveText(fields, ['title', 'name'], 'title')

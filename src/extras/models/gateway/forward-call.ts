@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { SettingsCaps } from '../../../domain/budget/amounts.ts'
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
-import { type ModelCost, type ModelUsage, NO_USAGE, tokensOf } from '../../../domain/model-use.ts'
+import { type ModelUsage, NO_USAGE, tokensOf } from '../../../domain/model-use.ts'
 import { isModelAllowed } from '../../../domain/plan-rules/agent-request.ts'
 import type {
   GatewayCall,
@@ -21,6 +21,7 @@ import type {
 import type { ModelExchange, PriceRow } from '../../../runners/models.ts'
 import type { Redaction } from '../../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
+import type { Reservation } from '../meter.ts'
 import { failureOfCall, isUnsent } from '../model-failure.ts'
 import { costOf } from '../price-table.ts'
 import type { RateClock, RateLimit } from '../rate-limit.ts'
@@ -206,13 +207,8 @@ async function pay(call: Call, body: JsonObject, outputTokensMax: number | null)
 
 const NOTHING: SpentAmount = { calls: 0, tokens: 0, cost: { known: true, usd: 0, by: 'local' } }
 
-interface Reserved {
-  readonly usage: ModelUsage
-  readonly cost: ModelCost
-}
-
 /** All of the input may be written to a cache, which can cost more than reading it. */
-function mostFor(inputTokens: number, outputTokens: number, price: PriceRow | null): Reserved {
+function mostFor(inputTokens: number, outputTokens: number, price: PriceRow | null): Reservation {
   const usage = { ...NO_USAGE, inputTokens, outputTokens }
   const isCacheDearer = price?.cacheWrite !== undefined && price.cacheWrite > price.input
   return { usage, cost: costOf({ ...usage, cacheWriteTokens: isCacheDearer ? inputTokens : 0 }, price) }
@@ -223,14 +219,14 @@ interface Granted {
   outputTokens(input: number): number
 }
 
-async function reserve(call: Call, most: Reserved, least: Reserved): Promise<Granted | null> {
+async function reserve(call: Call, most: Reservation, least: Reservation): Promise<Granted | null> {
   const { room, asked, name, of } = call
   const before = room.parked()
   if (before !== null) {
     refuseBudget(call, before.reason)
     return null
   }
-  const amount = ({ usage, cost }: Reserved): SpentAmount => ({ calls: 1, tokens: tokensOf(usage), cost })
+  const amount = ({ usage, cost }: Reservation): SpentAmount => ({ calls: 1, tokens: tokensOf(usage), cost })
   const unwanted = AbortSignal.any([asked.gone, room.ending])
   const asking = room.spending
     .reserve({ ...amount(most), least: amount(least), settings: room.caps }, unwanted)

@@ -50,7 +50,7 @@ test('a dry run shows the plan and leaves nothing behind', async () => {
   for (const words of [
     /tests-before Record which tests fail today\n│ {4}make test 2>&1 · may write any file\n/,
     /rename Rename it everywhere ← baseline, tests-before\n│ {4}perl .*\{salute\}g unless m\{.*\} lib/,
-    /writes lib\/greet\.sh, main\.sh · proved by: greet no longer occurs, except in comments \(! grep .*\n/,
+    /writes lib\/greet\.sh, main\.sh · proved by: greet no longer occurs, except in comments \(! grep\n│ {6}-rnIE .*…\); salute occurs/,
     /Cannot be undone {2}nothing in this plan\nAssumed {11}\S/,
   ])
     expect(said.stdout).toMatch(words)

@@ -64,10 +64,59 @@ test('each task says what runs, what it may write and what proves it; the worker
     '│    git push · writes nothing · proved by: exit code 0',
     '└─ fix',
     '     opencode: Fix it in parse.ts.',
-    '     writes src/a.ts, test/** · proved by: npm test; it reads well (a person j…',
+    '     writes src/a.ts, test/** · proved by: npm test; it reads well (a person',
   ])
+  expect(lines[6]).toBe('       judges)')
   expect(lines).toContain('Cannot be undone  look: it pushes; a person approves it first')
   expect(lines).toContain('                  … and 2 more')
+})
+
+const WORDS = Array.from({ length: 40 }, (_, at) => `word${at}`).join(' ')
+
+test('without a terminal, and where it is high enough, no sentence is cut', () => {
+  const proposal = { ...PROPOSAL, assumptions: [`assumed ${WORDS}`] }
+  const look = { run: ['npm', 'test'], purpose: 'test', status: 'unknown', why: WORDS, places: [], lines: [] } as const
+  const commands = [look, { ...look, run: ['npm', 'run', 'lint'] }]
+  const looked = { ...proposal, analysis: { ...proposal.analysis, looked: { commands, ms: 1 } } }
+  const fix = task('fix', {
+    title: `Mend ${WORDS.slice(0, 60)}`,
+    action: { type: 'external' },
+    instruction: `Fix ${WORDS}.`,
+    write: ['src/a.ts'],
+    accept: [{ type: 'prose', text: WORDS }],
+  })
+  const shown = (terminal: ReturnType<typeof typing> | null) =>
+    proposalScreen({ paint: paint(false), terminal }, looked, {
+      ...plan('p', task('a'), { ...fix, needs: [task('a').id] }),
+      ...{ title: `${WORDS.slice(0, 99)}…`, goal: WORDS.slice(0, 120) },
+    })
+  const high = { ...typing(''), columns: () => 60, rows: () => 90 }
+  for (const lines of [shown(null), shown(high)]) {
+    const text = lines.map(line => line.replace(/^[│├└─ ]+/, '')).join(' ')
+    expect(text).not.toContain('…')
+    expect(text.split(WORDS)).toHaveLength(5)
+    expect(text).toContain('← a')
+    expect(text.startsWith(`p — ${WORDS.slice(0, 120)}`)).toBe(true)
+    expect(text).toContain('npm run lint, npm test: could not be looked at')
+  }
+  for (const line of shown(high)) expect(width(line)).toBeLessThan(60)
+  const tests = task('fix', {
+    action: { type: 'run', command: { script: 'x'.repeat(200) } },
+    accept: [
+      {
+        type: 'tests',
+        command: { script: 'npm test' },
+        baseline: task('before').id,
+        text: 'no test fails that did not fail before, and none is gone',
+      },
+      { ...check(`grep ${'y'.repeat(80)}`), text: 'it is gone' },
+    ],
+  })
+  const scripts = proposalScreen({ paint: paint(false), terminal: null }, PROPOSAL, plan('p', tests)).join(' ')
+  // A command is cut, and the sentences around it are not.
+  expect(scripts.replace(/ +/g, ' ')).toContain('none is gone (npm test);')
+  expect(scripts.replace(/ +/g, ' ')).toMatch(/x{50,}….* it is gone \(grep y+…\)/)
+  expect(shown({ ...high, rows: () => 20 }).join('')).toContain('…')
 })
 
 test('where the terminal is low each task has one line below it; nothing is wider than it, moves the cursor or passes for a fact', () => {
@@ -81,7 +130,7 @@ test('where the terminal is low each task has one line below it; nothing is wide
   )
   const low = screen(24, ...evil)
   expect(low.filter(line => line.includes('writes src/** · proved by: make test'))).toHaveLength(8)
-  expect(screen(60, ...evil).length - low.length).toBe(8)
+  expect(screen(low.length + 11, ...evil).length - low.length).toBe(8)
   for (const sign of ['\u001b', '\u202e', '\n', '· writes nothing']) expect(low.join('')).not.toContain(sign)
   for (const line of low) expect(width(line)).toBeLessThan(80)
 })

@@ -16,7 +16,14 @@ import { analyzed } from '../../../operations/analyze-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { isByOthers } from '../goals/plan-goal.ts'
 import type { TimeRange } from '../goals/time-range.ts'
-import { type FoundCommand, type Looked, lookedText, type PlanProposal } from '../planner.ts'
+import {
+  type FoundCommand,
+  type Looked,
+  type LookedCommand,
+  lookedLine,
+  lookedText,
+  type PlanProposal,
+} from '../planner.ts'
 
 const COLUMNS = 100
 const ASSUMED_SHOWN = 6
@@ -24,7 +31,10 @@ const ROWS_LEFT = 3
 
 type Shown = Omit<PlanProposal, 'definition'>
 
-/** The first screen: for each task what runs, what it may write and what proves it; on one line when space is short. */
+/**
+ * The first screen: for each task what runs, what it may write and what proves it, in whole sentences. Only where the terminal is too low
+ * for them are they cut, to two lines below each task or to one.
+ */
 export function proposalScreen(
   { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
   proposal: Shown,
@@ -39,7 +49,7 @@ export function proposalScreen(
         at + of === 0 ? `${paint.bold(label.padEnd(LABEL))}${line}` : `${' '.repeat(LABEL)}${line}`,
       ),
     )
-  const assumed = assumptions.map(explained(proposal)).map(text => cut(text, columns - LABEL))
+  const assumed = assumptions.map(explained(proposal))
   const left = assumed.length - ASSUMED_SHOWN
   const { budget } = definition.policy ?? {}
   const capsText =
@@ -47,7 +57,7 @@ export function proposalScreen(
       ? null
       : `at most ${amountsText(capsOf(budget))}; then ${budget.exceeded === 'fail' ? 'it fails' : 'you are asked'}`
   const time = range === null ? '' : `, ${rangeText(range)}`
-  const rest = [
+  const restOf = (isWhole: boolean): readonly string[] => [
     '',
     ...row('Asked first', questionsIn(definition, questions).map(escaped)),
     ...row(
@@ -57,8 +67,11 @@ export function proposalScreen(
       ),
     ),
     ...row('Cannot be undone', orNothing(irreversibleTasks(definition, irreversible).map(escaped))),
-    ...row('Looked', lookedRow(proposal.analysis.looked, 2 * (columns - LABEL) - LABEL)),
-    ...row('Assumed', [...assumed.slice(0, ASSUMED_SHOWN), ...(left > 0 ? [`… and ${left} more`] : [])]),
+    ...row('Looked', lookedRow(proposal.analysis.looked, isWhole ? null : 2 * (columns - LABEL) - LABEL)),
+    ...row('Assumed', [
+      ...assumed.slice(0, ASSUMED_SHOWN).map(text => (isWhole ? text : cut(text, columns - LABEL))),
+      ...(left > 0 ? [`… and ${left} more`] : []),
+    ]),
     ...row('Budget', capsText === null ? [] : [capsText]),
     ...row('Drafting cost', estimate.cost === null ? [] : [escaped(estimate.cost)]),
     paint.dim(
@@ -69,13 +82,53 @@ export function proposalScreen(
   ]
   const drawn = (linesMax: number): readonly string[] =>
     tree(definition, new Map(), {
-      below: (task, indent) => factLines(taskFacts(definition, task, worker), columns - indent, linesMax),
-    }).map((line, at) => {
-      const shown = cut(escaped(line), columns)
-      return at === 0 || TASK_LINE.test(line) ? shown : paint.dim(shown)
+      below: (task, indent) => {
+        const isWhole = linesMax > 2
+        const facts = taskFacts(definition, task, worker, isWhole ? { proofCommandMax: PROOF_COMMAND_MAX } : {})
+        // A command is no sentence: its beginning tells what it is.
+        const isCommand = isWhole && task.action.type === 'run'
+        const [first = '', ...others] = facts
+        return factLines(
+          isCommand ? [cut(escaped(first), columns - indent), ...others] : facts,
+          columns - indent,
+          linesMax,
+        )
+      },
+    }).flatMap((line, at) => {
+      const text = at === 0 && linesMax > 2 ? headOf(definition) : line
+      const shown = linesMax > 2 ? hung(escaped(text), columns) : [cut(escaped(text), columns)]
+      return at === 0 || TASK_LINE.test(line) ? shown : shown.map(paint.dim)
     })
-  const roomy = [...drawn(2), ...rest]
-  return terminal === null || roomy.length <= terminal.rows() - ROWS_LEFT ? roomy : [...drawn(1), ...rest]
+  const whole = [...drawn(Number.POSITIVE_INFINITY), ...restOf(true)]
+  if (terminal === null) return whole
+  const room = terminal.rows() - ROWS_LEFT
+  const roomy = [...drawn(2), ...restOf(false)]
+  return [whole, roomy].find(lines => lines.length <= room) ?? [...drawn(1), ...restOf(false)]
+}
+
+/** The name and the goal, whole if it is a line. */
+function headOf({ name, title, goal = '' }: PlanDefinition): string {
+  const [line = ''] = goal.split('\n')
+  const isCut =
+    title?.endsWith('…') === true && line.startsWith(title.slice(0, -1).trimEnd()) && line.length <= HEAD_MAX
+  const text = isCut ? line : (title ?? line).slice(0, HEAD_MAX)
+  return text === '' ? name : `${name} — ${text}`
+}
+
+const HEAD_MAX = 300
+
+/** A line of the tree; what does not fit stands below it, beside the branches. */
+function hung(line: string, columns: number): readonly string[] {
+  const [first = '', ...others] = wrap(line, columns)
+  const branches = /^[│├└─ ]*/.exec(line)![0].replaceAll('├', '│').replace(/[└─]/g, ' ')
+  return others.length === 0
+    ? [first]
+    : [
+        first,
+        ...wrap(line.slice(first.length).trimStart(), columns - branches.length - 4).map(
+          text => `${branches}    ${text}`,
+        ),
+      ]
 }
 
 export function moreLines(
@@ -133,35 +186,60 @@ export function commandSection(
 }
 
 const LABEL = 18
+const PROOF_COMMAND_MAX = 40
 const TASK_LINE = /^[│ ]*[├└]─ /
 
 const columnsOf = (terminal: Context['terminal']): number => Math.max(40, terminal?.columns() ?? COLUMNS) - 1
-/** Two lines, cut where they are full: what fails comes first. */
-function lookedRow(looked: Looked | undefined, columns: number): readonly string[] {
+/** Cut where that many columns are full, if any: what fails comes first. */
+function lookedRow(looked: Looked | undefined, columns: number | null): readonly string[] {
   if (looked === undefined) return []
   const { commands, ms, none } = looked
   if (none !== undefined) return [escaped(`nothing was run: ${none}`)]
-  const sorted = (['fails', 'passes', 'unknown'] as const).flatMap(status =>
+  const known = (['fails', 'passes'] as const).flatMap(status =>
     commands.filter(one => one.status === status).map(lookedText),
   )
+  const sorted = [...known, ...unknownTexts(commands)]
   const time = ` · ${Math.max(1, Math.round(ms / 1000))} s`
-  return [`${cut(escaped(sorted.join(' · ')), columns - time.length)}${time}`]
+  const text = escaped(sorted.join(' · '))
+  return [`${columns === null ? text : cut(text, columns - time.length)}${time}`]
+}
+
+/** Commands with the same reason together: one missing program may keep all of them from running. */
+function unknownTexts(commands: readonly LookedCommand[]): readonly string[] {
+  const unknown = commands.filter(({ status }) => status === 'unknown')
+  const reasons = [...new Set(unknown.map(({ why }) => why))]
+  return reasons.map(why => {
+    const [first, ...others] = unknown.filter(one => one.why === why)
+    return [...others.map(lookedLine), lookedText(first!)].join(', ')
+  })
 }
 
 const orNothing = (items: readonly string[]): readonly string[] =>
   items.length === 0 ? ['nothing in this plan'] : items
 const escaped = (text: string): string => escapeForTerminal(text)
 
-/** On one line where they fit; else what runs has a line of its own; else the longer ones are cut. */
+/** On one line where they fit; else what runs has lines of its own; with two lines or one the longer facts are cut. */
 function factLines(facts: readonly string[], columns: number, linesMax: number): readonly string[] {
   const [first, ...others] = facts.map(escaped)
   if (first === undefined) return []
   const all = [first, ...others]
   const isWide = width(all.join(BETWEEN)) > columns
+  if (isWide && linesMax > 2) return [first, others.join(BETWEEN)].filter(text => text !== '').flatMap(inLines(columns))
   return isWide && linesMax > 1 && others.length > 0
     ? [cut(first, columns), together(others, columns)]
     : [together(all, columns)]
 }
+
+/** A command may be very long; the whole text is on request. */
+const FACT_LINES_MAX = 12
+
+const inLines =
+  (columns: number) =>
+  (text: string): readonly string[] => {
+    const lines = width(text) <= columns ? [text] : wrap(text, columns - 2)
+    const shown = lines.length > FACT_LINES_MAX ? [...lines.slice(0, FACT_LINES_MAX - 1), '…'] : lines
+    return shown.map((line, at) => (at === 0 ? line : `  ${line}`))
+  }
 
 const BETWEEN = ' · '
 

@@ -106,7 +106,7 @@ const NEAR_MAX = 3
 
 const notedIn = ({ places, judged }: PlanParts, step: WorkStep): string =>
   places.changeLog !== null && isNoted(step, judged.kind)
-    ? ` Note it in ${places.changeLog}, as earlier changes are.`
+    ? ` Note it in ${places.changeLog.endsWith('/**') ? `a new file of ${places.changeLog.slice(0, -2)}` : places.changeLog}, as earlier changes are.`
     : ''
 
 function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly string[] {

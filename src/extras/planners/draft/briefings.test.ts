@@ -4,13 +4,14 @@ import { describe, expect, test } from 'vitest'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { compile } from '../../../format/expression/expression.ts'
 import { templateExpressions } from '../../../format/expression/template.ts'
+import { inScope } from '../../../safety/scope.ts'
 import { readGoal } from '../goal.ts'
 import { heuristicPlanner } from '../heuristic-planner.ts'
 import { docsScope } from '../kinds/docs-page.ts'
 import { removalIn, removedName } from '../kinds/removal.ts'
 import { renameNames } from '../kinds/rename.ts'
 import type { PlanComment, RepositoryView } from '../planner.ts'
-import { changeLog } from './change-log.ts'
+import { changeLog, openLogs } from './change-log.ts'
 import { setUp } from './frame-tasks.ts'
 import { likelyTest } from './one-test.ts'
 
@@ -223,6 +224,49 @@ test('a change is noted where most changes are, unless a robot does it or the go
     null,
     null,
   ])
+})
+
+test('a log that one of the last changes touched may be written, also a folder with an entry per change', async () => {
+  const logs = (file: string, ...changes: readonly (readonly string[])[]) =>
+    openLogs({
+      paths: ['NEWS.rst', 'a/CHANGELOG.md', 'a/src/x.ts', 'src/y.ts', 'changelog.d/README.md'],
+      history: changes.map(([message = '', ...files]) => ({ message, files })),
+      limits: [],
+      file,
+    })
+  expect(logs('src/y.ts', ['Fix y', 'src/y.ts', 'NEWS.rst'])).toEqual(['NEWS.rst'])
+  expect(logs('src/y.ts', ['Note y', 'NEWS.rst'], ['Note x', 'a/CHANGELOG.md'])).toEqual(['NEWS.rst'])
+  expect(logs('a/src/x.ts', ['Note x', 'a/CHANGELOG.md'])).toEqual(['a/CHANGELOG.md'])
+  expect(logs('src/y.ts', ['chore(release): v6.1.7', 'NEWS.rst'], ['1.2.0', 'NEWS.rst'])).toEqual([])
+  expect(logs('src/y.ts', ['Fix y', 'src/y.ts', 'changelog.d/12.fix.md'])).toEqual(['changelog.d/**'])
+  expect(logs('src/y.ts', ...Array.from({ length: 20 }, () => ['x']), ['Fix y', 'NEWS.rst'])).toEqual([])
+  const fragments = (file: string) => ({ message: 'x', files: ['src/y.ts', `.changeset/${file}.md`] })
+  const release = { message: 'chore(release): v6.1.7', files: ['src/y.ts', 'NEWS.rst'] }
+  expect(changeLog({ paths: ['NEWS.rst', 'src/y.ts'], history: [release, release], limits: [] })).toBe(null)
+  const history = ['odd-cats-run', 'two-dogs-sit'].map(fragments)
+  expect(changeLog({ paths: ['src/y.ts'], history, limits: [] })).toBe('.changeset/**')
+})
+
+test('the first five files of one package may be written, those of another not', async () => {
+  const uses = (path: string) => [path, `import { weekend } from 'weekend'\n${'export const other = 1\n'.repeat(40)}`]
+  const names = ['b', 'c', 'd', 'e', 'f', 'g'].map(name => `one/src/${name}/calendar.ts`)
+  const noise = Array.from({ length: 30 }, (_, at) => [`one/src/n${at}/noise.ts`, 'export const noise = 1\n'])
+  const all = {
+    ...Object.fromEntries([...names.map(uses), ...noise]),
+    'two/src/weekend.ts': "import { weekend } from 'weekend'\nexport const weekend = 2\n",
+    'one/src/a/weekend.ts': 'export function isWeekendDay() {}\n',
+    'one/package.json': '{"scripts":{"test":"node --test"}}',
+    'two/package.json': '{"scripts":{"test":"node --test"}}',
+    'one/test/weekend.test.ts': '',
+  }
+  const goal = '`isWeekendDay` in one/src/a/weekend.ts returns the wrong day of the weekend'
+  const { analysis, definition } = await heuristicPlanner().propose({ goal, repository: viewOf(all) })
+  const ranked = analysis.files.slice(0, 5).map(({ path }) => path)
+  const written = taskIn(definition, 'fix').write!
+  const own = ranked.filter(one => one.startsWith('one/'))
+  expect(own.length).toBeGreaterThan(3)
+  expect(own.filter(path => !inScope(written, path))).toEqual([])
+  expect(inScope(written, 'one/src/n1/noise.ts')).toBe(false)
 })
 
 test('the test of the likeliest file is named before others, and what is to be installed is all that is missing', () => {

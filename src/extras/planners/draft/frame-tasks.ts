@@ -85,7 +85,7 @@ export function setUp(commands: readonly FoundCommand[]): TaskDefinition {
     needs: [],
     action: { type: 'external' },
     instruction: live(
-      `Install ${list}, so that ${starts.map(({ run }) => `'${run.join(' ')}'`).join(' and ')} can start.`,
+      `Install ${list}${programs.includes('bundle') ? ' and then the gems with `bundle install`' : ''}, so that ${starts.map(({ run }) => `'${run.join(' ')}'`).join(' and ')} can start.`,
     ),
     accept: programs.map(program =>
       program === 'bundle'

@@ -43,7 +43,8 @@ export function endsToday(ends: readonly EndCheck[], looked: Looked | undefined)
 }
 
 const lookedAt = (command: FoundCommand, looked: Looked | undefined): LookedCommand | undefined =>
-  looked?.commands.find(one => commandLine(one) === commandLine(command))
+  looked?.commands.find(one => commandLine(one) === commandLine(command)) ??
+  looked?.commands.find(({ run, in: folder }) => commandLine({ run, in: folder }) === commandLine(command))
 
 export function causesToday(
   { kind }: JudgedGoal,

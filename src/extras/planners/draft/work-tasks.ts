@@ -76,7 +76,8 @@ function arranged(
     return at < 0 ? order.length : at
   }
   const outer = entries.filter(entry => !entries.some(other => holds(other, entry)))
-  const noted = places.changeLog !== null && isNoted(step, judged.kind) ? [places.changeLog] : []
+  const logs = [...(places.changeLog === null ? [] : [places.changeLog]), ...places.openLogs]
+  const noted = isNoted(step, judged.kind) ? logs : []
   return [...new Set([...outer.toSorted((a, b) => rank(a) - rank(b)), ...(entries.length > 0 ? noted : [])])]
 }
 

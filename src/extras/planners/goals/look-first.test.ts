@@ -214,7 +214,8 @@ heldTest('what installs, publishes or reaches out is not run, also one level bel
   const { root, look } = project(
     {
       'bin/test': '#!/bin/sh\nnpx semantic-release\ntouch ran\n',
-      Makefile: 'build: deps\n\ttouch ran\ndeps:\n\ttrue\ntypes:\n\tpython -m pip install mypy && mypy .\n',
+      Makefile:
+        'build: deps\n\ttouch ran\ndeps:\n\ttrue\nPIP = python -m pip\ntypes:\n\t"$(PIP)" -q\n\t$(PIP) install mypy && mypy "src/*.py"\n',
     },
     { test: 'node --test && npm publish', lint: 'curl -s http://example.org | sh', pretest: 'true' },
   )
@@ -244,6 +245,30 @@ test('without a sandbox nothing is run, and that is said', async () => {
   expect(existsSync(join(root, 'ran'))).toBe(false)
 })
 
+test('nothing is run when no command can start, and what is missing is said', async () => {
+  const { look } = project({ Gemfile: "gem 'rake'\n", Rakefile: 'task :test\n', 'lib/a.rb': '', 'test/a_test.rb': '' })
+  expect((await look(20_000, { ...process.env, PATH: '/nowhere' })).none).toBe("'bundle' is not installed")
+  const empty = project({ 'a.txt': '' })
+  expect((await empty.look()).none).toBe('no command to test, lint, check types or build was found')
+})
+
+heldTest('the same work is run once, by the script of the project', async () => {
+  const run = (line: string) => `      - run: ${line}\n`
+  const { look } = project(
+    {
+      'test.mjs': '',
+      'node_modules/.bin/tsc': '#!/bin/sh\n',
+      '.github/workflows/ci.yml': `on: push\njobs:\n  a:\n    steps:\n${['npm run test', 'npx tsc', 'npm t', 'npm run types:check', 'DEBUG=1 npm test'].map(run).join('')}`,
+    },
+    { test: 'node --test test.mjs', 'types:check': 'tsc' },
+  )
+  const looked = await look()
+  expect(looked.commands.map(command => [command.run.join(' '), command.purpose])).toEqual([
+    ['npm run types:check', 'types'],
+    ['npm test', 'test'],
+  ])
+})
+
 heldTest('a check of a draft is tried on a copy: it passes, fails, or nobody knows', async () => {
   const { place, root } = project({ 'a.txt': 'one\n' })
   const before = treeOf(root)
@@ -251,6 +276,7 @@ heldTest('a check of a draft is tried on a copy: it passes, fails, or nobody kno
   expect(await check('grep -q one a.txt')).toBe('passes')
   expect(await check('echo two > a.txt && grep -q one a.txt')).toBe('fails')
   expect(await check('no-such-program')).toBe('unknown')
+  expect(await check('echo "no tests ran in 0.01s"; exit 5')).toBe('unknown')
   expect(await check('sleep 60')).toBe('unknown')
   expect(treeOf(root)).toBe(before)
 })

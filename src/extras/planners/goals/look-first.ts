@@ -19,6 +19,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { ranNoTest } from '../../../format/test-results/test-results.ts'
 import { inheritedEnvironment, type Variables } from '../../../safety/environment.ts'
 import { findProgram } from '../../../safety/find-program.ts'
 import { bubblewrap } from '../../../safety/sandbox/bubblewrap.ts'
@@ -31,6 +32,7 @@ import {
   type Looked,
   type LookedCommand,
   lookedLine,
+  NOT_INSTALLED,
   PlanningFailure,
   type RepositoryView,
   type RunCheck,
@@ -61,8 +63,9 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
   const began = place.now()
   const took = (): number => Math.round(place.now() - began)
   const nothing = (none: string): Looked => ({ commands: [], ms: took(), none })
-  const { commands, tools } = await commandsToLookAt(place.repository)
-  if (commands.length === 0) return nothing('no command to test, lint, check types or build was found')
+  const { commands, missing, tools } = await commandsToLookAt(place.repository)
+  if (commands.length === 0)
+    return nothing(missing.join(', ') || 'no command to test, lint, check types or build was found')
   const ready = await prepare(place)
   if (typeof ready === 'string') return nothing(ready)
   const { root, parts } = ready
@@ -93,7 +96,7 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
       const { mark, failed, total, places, lines } = printed
       if (ended.why !== null) unknown(ended.why)
       else if (ended.exit === 0) seen.push({ ...named, status: 'passes', places: [], lines: [] })
-      else if (mark !== null || ended.exit === 127) unknown(mark ?? 'something is not installed')
+      else if (mark !== null || ended.exit === 127) unknown(mark ?? NOT_INSTALLED)
       else if (places.length === 0) unknown(`it fails (exit ${ended.exit}) and names no file of the repository`)
       else {
         const counts =
@@ -116,11 +119,17 @@ export async function checksOnCopy(place: LookPlace, { maxMs, signal }: LookOpti
   return async script => {
     if (typeof ready === 'string' || leftMs < LEAST_MS) return 'unknown'
     const began = place.now()
-    const { exit, why } = await run({ ...place, ...ready, signal }, { run: ['/bin/sh', '-c', script] }, leftMs * SHARE)
+    const { exit, printed, why } = await run(
+      { ...place, ...ready, signal },
+      { run: ['/bin/sh', '-c', script] },
+      leftMs * SHARE,
+    )
     leftMs -= place.now() - began
     if (signal?.aborted === true) throw new PlanningFailure(STOPPED)
     if (why !== null || exit === null || exit === 126 || exit === 127) return 'unknown'
-    return exit === 0 ? 'passes' : 'fails'
+    if (exit === 0) return 'passes'
+    // A runner that finds no test ends with a failure, but none was seen to fail.
+    return ranNoTest(printed) ? 'unknown' : 'fails'
   }
 }
 

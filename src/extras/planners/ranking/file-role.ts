@@ -55,7 +55,7 @@ export const languageOf = (path: string): string | null => LANGUAGES[extensionOf
 export const extensionOf = (path: string): string => /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
 
 const GENERATED =
-  /(^|\/)(node_modules|bower_components|vendor|third[_-]?party|(?:[\w-]+[_-])?dist|build|out|target|coverage|__pycache__|\.venv|venv|\.git|\.planfold)\/|\.min\.|\.(lock|map|snap|pb\.go)$|_pb2\.py$|(^|\/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock)$|\.generated\.|\.d\.ts$/
+  /(^|\/)(node_modules|bower_components|vendor|third[_-]?party|(?:[\w-]+[_-])?dist|build|out|target|coverage|__pycache__|\.venv|venv|\.git|\.planfold)\/|\.min\.|\.(lock|map|snap|pb\.go)$|_pb2\.py$|(^|\/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock)$|\.generated\.|(^|\/)zz_generated[^/]*$|_generated\.go$|\.gen\.go$|\.d\.ts$/
 /** A package may be called `build`: among sources it is not build output. */
 const OWN_PACKAGE = /^((?:.*\/)?(?:src|lib|pkg|cmd|internal|crates|packages)\/)(?:build|out|target|dist)\//
 const TEST =
@@ -63,7 +63,8 @@ const TEST =
 /** A product's own `test`: a command or an adapter. In Rust such a file is a test module. */
 const CALLED_TEST =
   /^(?!.*(?:^|\/)(?:tests?|__tests__|specs?)\/)(?:.*\/)?(?:src|lib|app|commands?)\/(?:.*\/)?test\.(?!rs$)[a-z]+$/i
-const ASIDE = /(^|\/)(examples?|demos?|samples?|benchmarks?|bench|scripts?|tools?|\.github|docs?|website|playground)\//i
+const ASIDE =
+  /(^|\/)(examples?|demos?|samples?|benchmarks?|bench(?:es)?|fuzz(?:er|ers|ing)?|profilers?|scripts?|tools?|\.github|docs?|website|playground)\//i
 const DOCS =
   /\.(md|markdown|rst|adoc)$|(^|\/)(docs?\/.*|readme)\.txt$|(^|\/)(LICENSE|CHANGELOG|CHANGES|AUTHORS|NOTICE)[^/]*$/i
 const CONFIG =

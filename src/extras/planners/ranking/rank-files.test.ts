@@ -29,6 +29,17 @@ test('a file that defines a name of the goal comes before those that use it', as
   expect(await first('`total` is wrong', files)).toMatchObject({ path: 'src/b.ts' })
 })
 
+test('the only file that defines a name comes before one about the words beside the name', async () => {
+  const files = {
+    'src/units/time.py': `class Unit: pass\ndef round_unit(unit): pass\n${'# rounding of a unit at its boundaries\n'.repeat(9)}`,
+    'src/units/size.py': `# numbers\ndef naturalsize(value):\n${'    pass\n'.repeat(9)}`,
+    'src/units/__init__.py': 'from units.size import naturalsize\n',
+  }
+  expect(await first('Fix `naturalsize()` rounding rollover at unit boundaries', files)).toMatchObject({
+    path: 'src/units/size.py',
+  })
+})
+
 test('a file that the goal names comes first', async () => {
   const files = { 'src/a.ts': 'retry retry retry', 'src/deep/b.ts': FILLER }
   expect(await first('Retry is wrong in b.ts', files)).toMatchObject({

@@ -6,7 +6,7 @@ import type { PastChange, RankedFile, RepositoryFile, RepositoryView } from '../
 import { packageFolders } from '../toolchain/packages.ts'
 import { termCounter } from './count-terms.ts'
 import { type FileFeatures, featuresOf, nameStem, partsOf, type ReadFile } from './features.ts'
-import { type FileRole, roleOf } from './file-role.ts'
+import { type FileRole, isAside, roleOf } from './file-role.ts'
 
 export interface Ranking {
   readonly files: readonly RankedFile[]
@@ -104,14 +104,33 @@ function ranked(
   history: readonly PastChange[],
   near: ReadonlySet<string> = new Set(),
 ): readonly RankedFile[] {
+  const home = near.size > 0 ? null : definingFile(goal, files)
   const all = featuresOf({ goal, sources: files, tests, history }).map((features, index) => {
     const { path } = files[index]!
     const beside = near.size > 0 && near.has(nameStem(path)) ? 0.8 : 0
-    return { path, score: scoreOf(features) + beside, reason: reasonOf(features, beside > 0, history.length) }
+    const own = path === home ? DEFINES_IT : 0
+    return { path, score: scoreOf(features) + beside + own, reason: reasonOf(features, beside > 0, history.length) }
   })
   return all
     .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
     .map(({ score, ...file }) => ({ ...file, score: Math.round(score * 1000) / 1000 }))
+}
+
+const DEFINES_IT = 0.6
+
+/** The only file that defines a name of the goal: common words beside the name must not lead elsewhere. */
+function definingFile({ symbols, frames }: GoalWords, files: readonly ReadFile[]): string | null {
+  const [symbol, ...others] = symbols.filter(name => /^[A-Za-z_$][\w$]{3,}$/.test(name))
+  if (symbol === undefined || others.length > 0 || frames.length > 0) return null
+  const name = symbol.replaceAll('$', '\\$')
+  const defining = new RegExp(
+    `(?:^|[\\s(])(?:def|class|fn|func(?: \\([^)\\n]*\\))?|function\\*?|const|let|interface|type|struct|enum|trait|module|macro_rules!) (?:self\\.)?${name}(?![\\w$])`,
+    'm',
+  )
+  const found = files.filter(
+    ({ text, path }) => text?.includes(symbol) === true && !isAside(path) && defining.test(text),
+  )
+  return found.length === 1 ? found[0]!.path : null
 }
 
 const KEYS = Object.keys(WEIGHTS) as readonly (keyof FileFeatures)[]

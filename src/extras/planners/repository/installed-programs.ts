@@ -11,18 +11,29 @@ export interface Machine {
   readonly environment: Variables
 }
 
-/** On the path, else among the programs that a project installed for itself. */
+/**
+ * Among the programs that a project installed for itself, else on the path: the ones on the path have other packages. A package
+ * manager on the path comes first, since it finds the project's own programs.
+ */
 export function findProgram(machine: Machine, name: string, folder = ''): string | null {
-  if (programFile(machine, name) !== null) return name
+  const own = ownProgram(machine, name, folder, INSTALLED)
+  if (own !== null && !PACKAGE_MANAGERS.test(name)) return own
+  return programFile(machine, name) !== null ? name : (own ?? ownProgram(machine, name, folder, WRITTEN))
+}
+
+function ownProgram({ root }: Machine, name: string, folder: string, folders: readonly string[]): string | null {
   for (const place of folder === '' ? [''] : [folder, '']) {
-    const own = OWN_PROGRAMS.find(path => isProgram(join(machine.root, place, path, name)))
-    if (own !== undefined)
-      return `./${own}/${name}`.replace(/^\.\//, place === folder ? './' : `${relative(folder, '')}/`)
+    const own = folders.find(path => isProgram(join(root, place, path, name)))
+    if (own !== undefined) return `${place === folder ? '.' : relative(folder, '')}/${own}/${name}`
   }
   return null
 }
 
-const OWN_PROGRAMS = ['.venv/bin', 'venv/bin', 'node_modules/.bin', 'vendor/bin', 'bin']
+const INSTALLED = ['.venv/bin', 'venv/bin', 'node_modules/.bin', 'vendor/bin']
+/** Scripts of the project's authors: `bin/test` is no replacement for a program called `test`. */
+const WRITTEN = ['bin']
+const PACKAGE_MANAGERS =
+  /^(?:npm|npx|pnpm|pnpx|yarn|bun|bunx|node|deno|corepack|uv|uvx|poetry|pdm|pipenv|hatch|tox|nox|composer|php)$/
 
 function programFile(machine: Machine, name: string): string | null {
   for (const folder of (machine.environment.PATH ?? '').split(delimiter).filter(isAbsolute)) {

@@ -85,6 +85,14 @@ test('a program is found on the path, or where the project keeps its own', async
   await chmod(join(folder, '.venv/bin/own-test'), 0o755)
   expect(await view().findProgram('own-test')).toBe('./.venv/bin/own-test')
   expect(await view().findProgram('sh')).toBe('sh')
+  for (const name of ['sh', 'npm', 'git']) {
+    await write(`${name === 'git' ? 'bin' : 'venv/bin'}/${name}`, '#!/bin/sh\n')
+    await chmod(join(folder, `${name === 'git' ? 'bin' : 'venv/bin'}/${name}`), 0o755)
+  }
+  // What the project installed wins over the path; its own scripts and package managers do not.
+  expect(await view().findProgram('sh')).toBe('./venv/bin/sh')
+  expect(await view().findProgram('git')).toBe('git')
+  expect(await view().findProgram('npm')).toBe('npm')
   await write('part/.venv/bin/part-test', '#!/bin/sh\n')
   await chmod(join(folder, 'part/.venv/bin/part-test'), 0o755)
   expect(await view().findProgram('part-test')).toBeNull()

@@ -104,7 +104,20 @@ const TESTS = /^(?:tests?|specs?|coverage|testcases?|[\w./-]+[._-](?:test|spec)s
 const TESTS_FOR = /^.{0,40}\btests? (?:for|of|that)\b/i
 const ENDPOINT = /^(?:endpoints?|routes?|webhooks?)$/
 const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE)\s+\/\w/
-const TIDY = /\b(?:unused|dead|obsolete|redundant|duplicated?|unnecessary|unneeded|leftover|deprecated)\b/i
+const CODE =
+  '(?:code|logic|functions?|methods?|helpers?|class(?:es)?|imports?|includes?|definitions?|declarations?|implementations?|types?|tests?|constants?|modules?|files?|snippets?|boilerplate|parsing|handling)'
+/** `duplicate entries` are a fault of what it does, duplicate code is not. */
+const TIDY = /\b(?:unused|dead|obsolete|redundant|unnecessary|unneeded|leftover|deprecated)\b/i
+const REPEATED_CODE = new RegExp(`\\bduplicat(?:es?|ed|ing) (?:the |our |any |of )?(?:[\\w-]+ ){0,2}?${CODE}\\b`, 'i')
+const REPEATED = new RegExp(`\\b(?:duplicated?|repeated) (?!(?:[\\w-]+ )?${CODE}\\b)\\w+`, 'i')
+/** `use` changes the code but not what it does where it names a way to write. */
+const WAY_TO_WRITE =
+  /\b(?:everywhere|throughout|consistent(?:ly)?|shared|common|helpers?|utilit(?:y|ies)|f-strings?|comprehensions?|arrow functions?|async\/await|template (?:literals?|strings?)|optional chaining|destructuring|type (?:hints?|annotations?)|decorators?|dataclass(?:es)?|enums?|constants?|generics?|pathlib|built-?ins?|std(?:lib)?|standard library|idiom\w*|syntax|style|macros?)\b|^(?:the )?[`'"](?:const|let|var|function|class|import|require|any|unknown|interface|type)[`'"]/i
+/** What goes wrong, said anywhere in the goal, also as the reason for another wish. */
+const FAULTY =
+  /\binstead of (?:crash|fail|throw|rais|hang|return|los|drop|ignor|silently)\w*|\boff[- ]by[- ](?:one|an?)\b|\bcrash(?:es|ed|ing)?\b|\b(?:wrong|incorrect)(?:ly)?\b|\b(?:throws|raises|panics|hangs|fails|breaks|loses|drops|swallows|ignores|overwrites|corrupts|truncates|leaks|mangles)\b|\b(?:is|are|gets?) (?:not |wrongly |silently )?(?:lost|ignored|dropped|truncated|broken|treated as|mistaken for|overwritten)\b|\bdoes(?:n['’]?t| not) (?:work|match|handle|respect|apply)\b/i
+/** Verbs that may serve a correction as well; `refactor`, `extract` or `simplify` never do. */
+const MAY_CORRECT = /^(?:use|replace|convert|swap)$/
 const READABLE = /\b(?:readab|maintainab|legib)\w*|\bcode (?:quality|style|structure)\b/i
 const BEHAVIOUR = /^(?:limits?|defaults?|restrictions?|requirements?)$/
 
@@ -136,7 +149,7 @@ const SLOW =
 const FOR_SPEED =
   /\bfor (?:better |more )?(?:performance|speed)\b|\bto (?:improve|increase|gain) (?:the )?(?:performance|speed)\b|\b(?:improve|increase|boost)\w*\b.{0,40}\bperformance\b|\bmore efficient\w*\b|\b(?:reduce|cut|lower)\w*\b.{0,20}\b(?:memory|allocations?|bundle size|latency|overhead|(?:startup|load|build) time)\b|\bmake\b.{1,40}\bfaster\b|\bavoid\w* (?:unnecessary|extra|redundant|repeated|needless) \w+/i
 const WRONG =
-  /\b(?:crash\w*|breaks?|broken|loses?|lost|chok(?:es?|ing)|rais(?:es|ing)|throws?|throwing|panics?|hangs?|leak(?:s|ing)?|silent failures?|data races?|drops|swallows?|ignores|ignored|mangles|corrupts?\w*|misses|duplicates|overwrites|clobbers?|freezes|stuck|deadlocks?|overflows?|wrong(?:ly)?|incorrect\w*|invalid|bugs?|buggy|regressions?|fails?|failing|failed|missing|undefined|(?:is|are|was|were|be|being|been|gets?) (?:null|nan|empty|ignored|lost|truncated|cut off)|uncaught|unhandled|unexpected(?:ly)?|errors? out|race conditions?|off[- ]by[- ]one|no longer|not (?:work|recogni[sz]ed|found|respected|inherit\w*|set|present|call\w*|escap\w*|handl\w*|work\w*|updat\w*|clos\w*|possible|allowed|propagat\w*|applied|shown|sent|saved|kept)|does(?:n['’]?t| not)|do(?:n['’]?t| not) (?!use\b)|did(?:n['’]?t| not)|cannot|can ?not|can['’]?t|won['’]?t|should(?:n['’]?t| not)|must(?:n['’]?t| not)|isn['’]?t|aren['’]?t|never \w+s)\b/i
+  /\b(?:crash\w*|breaks?|broken|loses?|lost|chok(?:es?|ing)|rais(?:es|ing)|throws?|throwing|panics?|hangs?|leak(?:s|ing)?|silent failures?|data races?|drops|swallows?|ignores|ignored|mangles|corrupts?\w*|misses|duplicates|collides?|overwrites|clobbers?|freezes|stuck|deadlocks?|overflows?|wrong(?:ly)?|incorrect\w*|invalid|bugs?|buggy|regressions?|fails?|failing|failed|missing|undefined|(?:is|are|was|were|be|being|been|gets?) (?:null|nan|empty|ignored|lost|truncated|cut off)|uncaught|unhandled|unexpected(?:ly)?|errors? out|race conditions?|off[- ]by[- ]one|no longer|not (?:work|recogni[sz]ed|found|respected|inherit\w*|set|present|call\w*|escap\w*|handl\w*|work\w*|updat\w*|clos\w*|possible|allowed|propagat\w*|applied|shown|sent|saved|kept|done|run|cleaned|released|freed)|does(?:n['’]?t| not)|do(?:n['’]?t| not) (?!use\b)|did(?:n['’]?t| not)|cannot|can ?not|can['’]?t|won['’]?t|should(?:n['’]?t| not)|must(?:n['’]?t| not)|isn['’]?t|aren['’]?t|never \w+s)\b/i
 const PROPERLY =
   /\b(?:properly|correctly|correct|edge cases?|workaround|proper|compatib\w+|thread[- ]safe|instead of (?:crash|fail|throw|rais|hang|return)\w*)\b/i
 const IS_TODAY =
@@ -187,7 +200,9 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
       found.push({ kind, points: VERB + HINT, says: `it begins with '${area}:'` })
   if (wish !== null && KIND_OF[wish] !== undefined) {
     const isBehaviour = wish === 'remove' && BEHAVIOUR.test(head) && !TIDY.test(object)
-    found.push({ kind: isBehaviour ? 'feature' : KIND_OF[wish], points: VERB, says: `its verb is '${word}'` })
+    const isFault = wish === 'remove' && REPEATED.test(object)
+    const kind = isBehaviour ? 'feature' : isFault ? 'bug' : KIND_OF[wish]
+    found.push({ kind, points: VERB, says: `its verb is '${word}'` })
   }
   const isQuestion = verb === null && (QUESTION.test(wanted) || FOREIGN.question.test(wanted))
   if (isQuestion) found.push({ kind: 'research', points: THING, says: 'it is a question' })
@@ -254,7 +269,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   add('security', wish === 'add' ? STATE : thing + HINT / 2, says(SECURITY) ?? says(FOREIGN.security))
   const isSpeed = wish === null || wish === 'change' || /^(?:slow|performance)/i.test(says(SLOW) ?? '')
   // It says how it gets faster, so nothing must be found out.
-  add('refactor', THING, wish === 'speed' ? says(TIDY) : null)
+  add('refactor', THING, wish === 'speed' ? (says(TIDY) ?? says(REPEATED_CODE)) : null)
   add('performance', isSpeed && isOpen ? THING : HINT, says(SLOW) ?? says(FOREIGN.slow))
   add('performance', wish === 'fix' && verb !== 'avoid' && verb !== 'prevent' ? HINT : THING, says(FOR_SPEED, text))
 
@@ -264,8 +279,9 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
     add('endpoint', THING, says(/\bnew (?:endpoint|route|webhook)\b/i) ?? says(FOREIGN.endpoint))
   if (wish === 'operate' || /^roll out\b/i.test(text)) add('rollout', THING, says(ROLLOUT, wanted))
 
-  const wrong = says(WRONG) ?? says(FOREIGN.broken)
+  const wrong = says(WRONG) ?? says(FOREIGN.broken) ?? says(REPEATED)
   if (!isQuestion) add('bug', isOpen ? STATE : HINT, wrong)
+  if (MAY_CORRECT.test(verb ?? '')) add('bug', THING, says(FAULTY, hideQuotes(wanted)))
   add('bug', THING, says(/\bto (?:fix|prevent|avoid) (?!unnecessary|extra|redundant)\w+/i, text))
   if (wish === null || wish === 'change') {
     add('bug', HINT, says(PROPERLY, text))
@@ -273,8 +289,9 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
       found.push({ kind: 'bug', points: HINT, says: 'it tells how something is today' })
     add('feature', STATE, says(/\b(?:configurable|optional|customi[sz]able|pluggable|extensible)\b/i))
     add('refactor', STATE, says(TIDY) ?? says(FOREIGN.refactor) ?? says(/\brefactor\w*|\bclean ?-?up\b/i))
-    add('refactor', THING, says(READABLE))
-    add('refactor', HINT, verb === 'use' ? 'use' : null)
+    add('refactor', THING, says(READABLE) ?? says(REPEATED_CODE))
+    const isUse = verb === 'use'
+    if (isUse) found.push({ kind: isWayToWrite(rest) ? 'refactor' : 'bug', points: HINT, says: `its verb is 'use'` })
     add('bug', HINT, wish === null ? says(/\bshould\b/i) : null)
     if (CORRECTS.test(verb ?? '')) found.push({ kind: 'bug', points: HINT, says: `its verb is '${verb}'` })
     add('feature', HINT, says(/\b(?:must|needs? to|now supports?|can now|support for|new)\b/i) ?? says(FOREIGN.add))
@@ -283,6 +300,10 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   if (found.length === 0 && wish !== null) found.push({ kind: 'feature', points: WEAK, says: `its verb is '${word}'` })
   return found
 }
+
+/** `Use a shared helper`, "Use `a()` instead of `b()`": another name for the same result. */
+const isWayToWrite = (rest: string): boolean =>
+  WAY_TO_WRITE.test(rest) || /^[`'"][^`'"]+[`'"] (?:instead of|rather than|over) [`'"][^`'"]+[`'"]\W*$/i.test(rest)
 
 /** The main verb: the first word, else one in another language, else that of a later sentence. */
 function commandOf(

@@ -59,13 +59,18 @@ export function baseForm(word: string): string | null {
 const IS_SUBJECT =
   /^(?!.*\b(?:that|which|when|where|if)\b.*\b(?:is|are)\b).*?\s(?:is|are|was|takes?|fails?|does|doesn['’]?t|hangs?|crashes|breaks|should|must)\b/i
 
+/** "Move to the end does not work", "Extract returns a wrong name": the name of a function or command, and what is wrong with it. */
+const NAMES =
+  /^\s+(?:(?:returns|fails|crashes|breaks|hangs|throws|raises|panics|loses|drops|ignores|collides|gives|produces|leaks|swallows|overwrites)\b|of\b|(?!(?:[^.,;:]*\s)?(?:that|which|who|what|why|how|when|where|if|unless|while|because|since|so|as|instead|whether|until|after|before)\s)[^.,;:]{1,60}?\s(?:fails|crashes|hangs|breaks|does(?: not|n['’]t)|(?:is|are) (?:not|wrong|broken|ignored|lost))\b)/i
+
 export function mainClause(sentence: string): MainClause {
   const bare = sentence.trim().replace(REFERENCE, found => (/^fix/i.test(found) ? 'Fix ' : ''))
   const [found = '', tag, area] = AREA.exec(bare) ?? []
   const subject = bare.slice(found.length).replace(OPENING, '')
   const [, first = '', rest = ''] = /^([A-Za-z]+)\b(?![.(_:/])(.*)$/s.exec(subject) ?? []
   const verb = baseForm(first)
-  const isSubject = verb !== null && verb !== first.toLowerCase() && IS_SUBJECT.test(rest)
+  const isSubject =
+    verb !== null && (verb !== first.toLowerCase() ? IS_SUBJECT.test(rest) : wishOf(verb) !== 'fix' && NAMES.test(rest))
   const isVerb = verb !== null && !isSubject
   return {
     area: (tag ?? area)?.toLowerCase() ?? null,

@@ -5,6 +5,8 @@ import { readScript } from '../../../domain/plan-rules/shell-words.ts'
 import { readTree, treeValue } from '../../../format/text/yaml.ts'
 import type { CiCommand } from '../planner.ts'
 import { purposeOf } from './command-purpose.ts'
+import { plainCommand } from './plain-command.ts'
+import { asScript } from './project-script.ts'
 
 export type NamedCommand = Omit<CiCommand, 'exists' | 'missing'>
 
@@ -22,6 +24,7 @@ export const ciFiles = (paths: readonly string[]): readonly string[] =>
 export function ciCommands(
   files: readonly (readonly [path: string, text: string | null])[],
   scripts: Variables,
+  manager = 'npm',
 ): readonly NamedCommand[] {
   const found = new Map<string, NamedCommand>()
   let left = TOTAL_MAX
@@ -29,7 +32,7 @@ export function ciCommands(
     left -= text?.length ?? 0
     if (left < 0) break
     for (const step of stepsIn(path, text)) {
-      for (const command of commandsIn(path, step, scripts)) {
+      for (const command of commandsIn(path, step, scripts, manager)) {
         const key = JSON.stringify([command.run, command.in])
         if (!found.has(key) && found.size < COMMANDS_MAX) found.set(key, command)
       }
@@ -125,6 +128,7 @@ function commandsIn(
   path: string,
   { job, step, script, folder, env }: CiStep,
   scripts: Variables,
+  manager: string,
 ): readonly NamedCommand[] {
   if (folder !== null && (!/^[\w@][\w@./-]*$/.test(folder) || folder.includes('..'))) return []
   const kept = Object.entries(env)
@@ -132,14 +136,12 @@ function commandsIn(
     .slice(0, VARIABLES_MAX)
   return readScript(script).commands.flatMap(({ words, hasInput }): readonly NamedCommand[] => {
     if (hasInput || words.some(({ isOpen }) => isOpen)) return []
-    const all = words
-      .map(({ text }) => text)
-      .filter((word, at, every) => !COVERAGE.test(word) && !COVERAGE_OF.test(every[at - 1] ?? ''))
+    const all = words.map(({ text }) => text)
     const start = all.findIndex(word => !/^[A-Za-z_]\w*=/.test(word))
     if (start < 0) return []
-    const run = all.slice(start)
-    // Normalised to `npm test`.
-    if (/^(npm|pnpm|yarn) run test$/.test(run.join(' '))) run.splice(1, 1)
+    const plain = plainCommand(all.slice(start))
+    const isTop = folder === null || folder === '.'
+    const run = [...(isTop ? asScript(plain, scripts, manager) : plain)]
     const manifest = run.indexOf('--manifest-path')
     if (manifest > 0 && /^(\.\/)?Cargo\.toml$/.test(run[manifest + 1] ?? '')) run.splice(manifest, 2)
     const purpose = purposeOf(run, scripts)
@@ -163,10 +165,6 @@ function commandsIn(
 const VARIABLES_MAX = 8
 /** Variables that affect the result of a command. */
 const KEPT = /(FLAGS|_ENV|_OPTS|_OPTIONS|_SETTINGS_MODULE|_WARNINGS?|_STRICT)$|^PYTHONPATH$/
-/** Options that only write reports. */
-const COVERAGE = /^--?(cov(er(age|mode|profile|pkg)?)?|cov-[\w-]+|junit-?xml|junitxml)(=|$)/
-/** Those with a separate value. */
-const COVERAGE_OF = /^--(cov-report|cov-config|junit-?xml)$/
 
 /** Variables with constant values; the last one wins. */
 const variables = (...all: readonly unknown[]): Variables =>

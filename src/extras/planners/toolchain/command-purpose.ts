@@ -55,7 +55,7 @@ const NAMES: readonly (readonly [RegExp, CommandPurpose])[] = [
 
 /** Wrappers before the program: `npx eslint`, `bundle exec rspec`, `uv run pytest`, `python -m mypy`. */
 const STARTERS =
-  /^(?:(?:time|env|xvfb-run(?: -\S+)*|npx(?: -\S+)*|bunx|pnpm exec|pnpm dlx|yarn exec|npm exec --|bundle exec|(?:uv|poetry|pipenv|pdm|rye|hatch) run(?: -\S+)*|uvx|python3? -m|coverage run -m|coverage run|cross-env|\w+=\S*) )+/
+  /^(?:(?:time|env|xvfb-run(?: -\S+)*|npx(?: (?:-p|--package) \S+| -\S+)*|bunx|pnpm exec|pnpm dlx|yarn exec|npm exec --|bundle exec|(?:uv|poetry|pipenv|pdm|rye|hatch) run(?: (?:-p|--(?:group|only-group|no-group|extra|with|with-editable|python|package|directory|project|env-file)) \S+| -\S+)*|uvx|(?:\S*\/)?python[\d.]*(?: -[XW] ?\S+| -[A-Za-z]+)* -m|coverage run(?: -\S+)* -m|coverage run(?: -\S+)*|cross-env|\w+=\S*) )+/
 const RUNNERS =
   /^(npm|pnpm|yarn|bun|deno|make|gmake|just|task|rake|tox|nox|poe|hatch|composer|invoke|uv|poetry|pdm|moon|turbo|nx)$/
 /** Package manager commands that are not scripts. */
@@ -65,7 +65,8 @@ const BUILT_IN = new Set(
 const REWRITES = /^(--fix|--fix-dangerously|--write|--unsafe-fixes|--apply|--autocorrect|--auto-correct|--watch)$/
 const LOOKS = /(^| )(--version|--help|-V|version|help)( |$)/
 
-const withoutStarter = (argv: readonly string[]): readonly string[] => {
+/** Without the wrappers before the program. */
+export const withoutStarter = (argv: readonly string[]): readonly string[] => {
   const line = argv.map(word => word.replaceAll(' ', '\u00a0')).join(' ')
   const rest = line.replace(STARTERS, '')
   return (rest === line ? argv : rest.split(' ')).map(word => word.replaceAll('\u00a0', ' '))

@@ -8,8 +8,9 @@ import { findToolchain } from '../found-commands.ts'
 import type { LookedCommand } from '../look-result.ts'
 import type { FoundCommand, RepositoryView } from '../planner.ts'
 import { type CommandPurpose, purposeOf } from './command-purpose.ts'
-import { commandLine } from './named-commands.ts'
 import { scriptsOf } from './node.ts'
+import { workOf } from './project-script.ts'
+import { recipeOf, targetOf } from './recipes.ts'
 
 export interface Lookable extends Pick<LookedCommand, 'run' | 'env' | 'in' | 'purpose'> {
   /** Why it must not run; null if it may. */
@@ -18,30 +19,49 @@ export interface Lookable extends Pick<LookedCommand, 'run' | 'env' | 'in' | 'pu
 
 export interface LookableCommands {
   readonly commands: readonly Lookable[]
+  /** Why commands that were found cannot start here: `'bundle' is not installed`. */
+  readonly missing: readonly string[]
   /** Scripts the commands run: naming one in an error does not mean it is wrong. */
   readonly tools: readonly string[]
 }
+
+type Known = FoundCommand & Pick<LookedCommand, 'env' | 'in' | 'purpose'>
 
 const COMMANDS_MAX = 8
 /** The slowest comes last, so that the others get their time. */
 const ORDER: readonly CommandPurpose[] = ['lint', 'types', 'build', 'test']
 
 export async function commandsToLookAt(repository: RepositoryView): Promise<LookableCommands> {
-  const { commands, tools } = await findToolchain(repository)
+  const { commands: found, installation, tools } = await findToolchain(repository)
+  // Its program is there only after the installation.
+  const commands =
+    installation?.test === undefined
+      ? found
+      : { ...found, test: { ...installation.test, exists: false, missing: installation.why } }
   const own = ORDER.flatMap(purpose => (commands[purpose] === null ? [] : [{ ...commands[purpose], purpose }]))
-  const all = new Map<string, FoundCommand & Pick<LookedCommand, 'env' | 'in' | 'purpose'>>()
-  for (const one of [...own, ...commands.ci])
-    if (one.exists && !all.has(commandLine(one))) all.set(commandLine(one), one)
+  const [manifest = null] = await repository.read(['package.json'])
+  const scripts = scriptsOf(manifest)
+  const known: readonly Known[] = [...own, ...commands.ci]
+  const all = new Map<string, Known>()
+  for (const one of known) {
+    if (!one.exists) continue
+    const work = `${one.in ?? ''} ${workOf(one.run, one.in === undefined ? scripts : {})}`
+    const before = all.get(work)
+    // With the variables of CI it is stricter, and no other work.
+    if (before === undefined || (before.env === undefined && one.run.join(' ') === before.run.join(' ')))
+      all.set(work, one)
+  }
   const chosen = [...all.values()]
     .sort((a, b) => ORDER.indexOf(a.purpose) - ORDER.indexOf(b.purpose))
     .slice(0, COMMANDS_MAX)
-  const found = await Promise.all(
+  const lookable = await Promise.all(
     chosen.map(async ({ run, env, in: folder, purpose }): Promise<Lookable> => {
       const where = defined({ env, in: folder })
       return { run, purpose, ...where, refused: await refusalOf(repository, run, folder ?? '') }
     }),
   )
-  return { commands: found, tools }
+  const missing = known.filter(({ exists }) => !exists).flatMap(one => one.missing ?? [])
+  return { commands: lookable, missing: [...new Set(missing)], tools }
 }
 
 async function refusalOf(repository: RepositoryView, run: readonly string[], folder: string): Promise<string | null> {
@@ -66,20 +86,12 @@ async function startedBy(
     return [`pre${name}`, name, `post${name}`].flatMap(one => scripts[one] ?? [])
   if (/^(g?make|just)$/.test(program)) {
     const texts = await repository.read(['Makefile', 'makefile', 'GNUmakefile', 'justfile', 'Justfile'].map(at))
-    return texts.flatMap(text => (text === null ? [] : recipeIn(text, name)))
+    const target = targetOf(run)
+    return target === undefined ? [] : texts.flatMap(text => (text === null ? [] : recipeOf(text, target)))
   }
   const file = /^(sh|bash)$/.test(program) ? rest[0] : program.includes('/') ? program : undefined
   const [text = null] = file === undefined ? [] : await repository.read([at(file.replace(/^\.\//, ''))])
   return text === null ? [] : [text]
-}
-
-function recipeIn(text: string, target: string): readonly string[] {
-  const lines = text.split('\n')
-  const first = lines.findIndex(line => new RegExp(`^${target.replace(/\W/g, '\\$&')}(\\s[^:=]*)?:(?!=)`).test(line))
-  if (first < 0) return []
-  const end = lines.findIndex((line, index) => index > first && /^\S/.test(line))
-  const [head = '', ...recipe] = lines.slice(first, end < 0 ? undefined : end)
-  return [...recipe.map(line => line.trim().replace(/^[@-]+/, '')), `make ${head.slice(head.indexOf(':') + 1)}`]
 }
 
 function faultInScript(text: string): string | null {

@@ -9,16 +9,17 @@ import { allOf, inFolder } from './packages.ts'
 
 type View = Pick<RepositoryView, 'changedAt' | 'findProgram' | 'pythonPackages'>
 
-/** `around`: the package to test and its surrounding folders. */
+/** `around`: the package to test and its surrounding folders. `lacks`: how a run has shown that something is missing. */
 export async function findInstallation(
   repository: View,
   around: readonly Evidence[],
   test: FoundCommand,
+  lacks: string | null = null,
 ): Promise<Installation | null> {
   const found: Installation[] = []
   for (const evidence of around)
     for (const find of findersFor(test)) {
-      const one = await find(repository, evidence, test)
+      const one = await find(repository, evidence, test, lacks)
       if (one !== null) found.push({ ...one, run: inFolder(one.run, evidence.folder) })
     }
   const [first] = found
@@ -35,15 +36,20 @@ export async function findInstallation(
 
 /** A documentation page with a `package.json` does not matter for a gem's tests. For a program that is not listed, all are asked. */
 function findersFor({ run: [program = ''] }: FoundCommand): typeof FINDERS {
-  if (/^(?:cargo|go|mvn|gradle|\.\/gradlew|dotnet|swift|mix)$/.test(program)) return []
-  const [, ...own] = PROGRAMS.find(([pattern]) => pattern.test(program)) ?? [null, ...FINDERS]
+  if (/^(?:mvn|gradle|\.\/gradlew|dotnet|swift|mix)$/.test(program)) return []
+  const [, ...own] = PROGRAMS.find(([pattern]) => pattern.test(program.split('/').at(-1)!)) ?? [null, ...FINDERS]
   return own
 }
 
 /** Package managers write the lock file and their own record a moment apart. */
 const SAME_TIME_MS = 5_000
 
-async function ofNode(repository: View, evidence: Evidence): Promise<Installation | null> {
+async function ofNode(
+  repository: View,
+  evidence: Evidence,
+  _: FoundCommand,
+  lacks: string | null,
+): Promise<Installation | null> {
   const { folder, paths, text } = evidence
   if (!paths.has('package.json') || workspaceOf(evidence) !== null) return null
   const at = async (name: string) => (await repository.changedAt([`${folder}${name}`]))[0] ?? null
@@ -59,15 +65,20 @@ async function ofNode(repository: View, evidence: Evidence): Promise<Installatio
   if (locked === null || lock === null) {
     const times = await repository.changedAt(wanted.map(name => `${folder}node_modules/${name}`))
     const missing = wanted.filter((_, index) => times[index] === null)
-    if (missing.length === 0) return null
+    if (missing.length === 0 && lacks === null) return null
     const why =
-      installed === null ? `${folder}node_modules is not there` : `${missing[0]} is not in ${folder}node_modules`
+      installed === null
+        ? `${folder}node_modules is not there`
+        : missing.length === 0
+          ? lacks!
+          : `${missing[0]} is not in ${folder}node_modules`
     const run = [manager, 'install', ...(manager === 'npm' ? ['--no-package-lock'] : [])]
     return { run, why, network: REGISTRIES[manager] }
   }
   if (installed === null) return { ...locked, why: `${folder}node_modules is not there` }
   const isStale = ((await at(lock)) ?? 0) > installed + SAME_TIME_MS
-  return isStale ? { ...locked, why: `${folder}${lock} is newer than what is installed` } : null
+  if (isStale) return { ...locked, why: `${folder}${lock} is newer than what is installed` }
+  return lacks === null ? null : { ...locked, why: lacks }
 }
 
 /** Exactly the locked versions; fails if the lock file does not match the manifest. */
@@ -97,32 +108,48 @@ const REGISTRIES = { npm: [NPM], pnpm: [NPM], yarn: [NPM, 'https://registry.yarn
 const PYPI = ['https://pypi.org', 'https://files.pythonhosted.org']
 
 /** A virtual environment in the project, or the Python on the path with all required packages. */
-async function ofPython(repository: View, evidence: Evidence, test: FoundCommand): Promise<Installation | null> {
+async function ofPython(
+  repository: View,
+  evidence: Evidence,
+  test: FoundCommand,
+  lacks: string | null,
+): Promise<Installation | null> {
   const { folder, paths, text } = evidence
-  const [environment] = await repository.changedAt([`${folder}.venv`])
-  if (environment !== null) return null
+  const times = await repository.changedAt(ENVIRONMENTS.map(name => `${folder}${name}`))
+  const environment = ENVIRONMENTS.find((_, at) => times[at] !== null)
+  if (environment !== undefined && lacks === null && test.exists) return null
   const manifest = text('pyproject.toml') ?? ''
-  const why = `${folder}.venv is not there`
+  const why = lacks ?? (environment === undefined ? `${folder}.venv is not there` : (test.missing ?? ''))
   if (paths.has('uv.lock') && (await repository.findProgram('uv')) !== null) {
     const extra = testExtra(manifest, 'extra')
     const group = testExtra(manifest, 'group')
     const words = [...(extra === null ? [] : ['--extra', extra]), ...(group === null ? [] : ['--group', group])]
     return { run: ['uv', 'sync', ...words], why, network: PYPI }
   }
-  if (paths.has('poetry.lock') && /^in-project\s*=\s*true/m.test(text('poetry.toml') ?? ''))
+  const isInProject = /^in-project\s*=\s*true/m.test(text('poetry.toml') ?? '')
+  if (paths.has('poetry.lock') && (isInProject || lacks !== null))
     return await startable(repository, { run: ['poetry', 'install'], why, network: PYPI })
-  const isModule = /^python3?$/.test(test.run[0]!)
+  if (lacks !== null && paths.has('pdm.lock'))
+    return await startable(repository, { run: ['pdm', 'sync', '--dev'], why, network: PYPI })
+  if (lacks !== null && paths.has('Pipfile.lock'))
+    return await startable(repository, { run: ['pipenv', 'sync', '--dev'], why, network: PYPI })
+  const isModule = /(^|\/)python3?$/.test(test.run[0]!)
   if (folder !== '' || !(isModule || /(^|\/)pytest$/.test(test.run.at(-1)!))) return null
+  if (environment !== undefined) {
+    const wanted = pipWords(evidence, manifest)
+    if (wanted === null) return null
+    const pip = [`${environment}/bin/python3`, '-m', 'pip', 'install', ...(isModule ? [] : ['pytest']), ...wanted]
+    return { run: pip, why, network: PYPI, test: inEnvironment(test, environment) }
+  }
   const installed = await repository.pythonPackages()
   // These managers keep environments elsewhere, which are not inspected.
   if (installed === null || (test.exists && /^(?:uv|poetry|pdm|pipenv|hatch)$/.test(test.run[0]!))) return null
   const missing = requiredNames(evidence, manifest).find(name => !installed.has(name))
-  if (test.exists && missing === undefined) return null
+  if (test.exists && missing === undefined && lacks === null) return null
   const isPoetry = /^\[tool\.poetry\]/m.test(manifest) && !/^\[project\]/m.test(manifest)
   const wanted = pipWords(evidence, manifest)
   if (wanted === null && !isPoetry) return null
   const newest = wanted?.includes('--group') === true ? [['.venv/bin/pip', 'install', '--upgrade', 'pip']] : []
-  const from = isModule ? ['./.venv/bin/python3', ...test.run.slice(1)] : ['./.venv/bin/pytest']
   return {
     run: allOf([
       ['python3', '-m', 'venv', '.venv'],
@@ -134,10 +161,21 @@ async function ofPython(repository: View, evidence: Evidence, test: FoundCommand
           ]
         : [['.venv/bin/pip', 'install', ...(isModule ? [] : ['pytest']), ...(wanted ?? [])]]),
     ]),
-    why: `${test.exists ? missing : 'pytest'} is not installed, and ${why}`,
+    why: lacks ?? `${test.exists ? missing : 'pytest'} is not installed, and ${why}`,
     network: PYPI,
-    test: { run: from, from: test.from, exists: true },
+    test: inEnvironment(test, '.venv'),
   }
+}
+
+/** As the README files of Python projects call them. */
+const ENVIRONMENTS = ['.venv', 'venv']
+
+/** The test command with the programs of the environment, which exist after the installation. */
+function inEnvironment(test: FoundCommand, environment: string): FoundCommand {
+  const bin = `./${environment}/bin`
+  const at = test.run.findIndex(word => /(^|\/)(?:python3?|pytest)$/.test(word))
+  const run = /(^|\/)pytest$/.test(test.run.at(-1)!) ? [`${bin}/pytest`] : [`${bin}/python3`, ...test.run.slice(at + 1)]
+  return { run, from: test.from, exists: true }
 }
 
 /** Requirements of the package and its tests, without platform-specific ones; and the package itself if it is in `src/`. */
@@ -155,8 +193,8 @@ function requiredNames({ files, text }: Evidence, manifest: string): readonly st
   const plain = (name: string): string => name.toLowerCase().replaceAll(/[_.]/g, '-')
   return [
     ...listed(partOf('project'), 'dependencies'),
-    ...listed(partOf('project.optional-dependencies'), testExtra(manifest, 'extra')),
-    ...listed(partOf('dependency-groups'), testExtra(manifest, 'group')),
+    ...listed(tableOf(manifest, 'extra'), testExtra(manifest, 'extra')),
+    ...listed(tableOf(manifest, 'group'), testExtra(manifest, 'group')),
     ...[...keys, ...lines].map(match => match[1]!),
   ]
     .map(plain)
@@ -178,45 +216,93 @@ function pipWords({ paths }: Evidence, manifest: string): readonly string[] | nu
 }
 
 function testExtra(manifest: string, where: 'extra' | 'group'): string | null {
-  const table = where === 'extra' ? 'project.optional-dependencies' : 'dependency-groups'
-  const own = manifest.split(/^(?=\[)/m).find(part => part.startsWith(`[${table}]`)) ?? ''
-  const names = [...own.matchAll(/^([\w-]+)\s*=\s*\[/gm)].map(match => match[1]!)
+  const names = [...tableOf(manifest, where).matchAll(/^([\w-]+)\s*=\s*\[/gm)].map(match => match[1]!)
   return ['test', 'tests', 'testing', 'dev'].find(name => names.includes(name)) ?? null
 }
 
-/** Gems are in the workspace only if this clone is configured so. */
-async function ofRuby(repository: View, { folder, text }: Evidence): Promise<Installation | null> {
-  const path = /^BUNDLE_PATH:\s*"?([\w.][\w./-]*)"?\s*$/m.exec(text('.bundle/config') ?? '')?.[1]
-  if (path === undefined || path.includes('..')) return null
-  const [there] = await repository.changedAt([`${folder}${path}`])
-  if (there !== null) return null
-  const network = ['https://rubygems.org', 'https://index.rubygems.org']
-  return await startable(repository, { run: ['bundle', 'install'], why: `${folder}${path} is not there`, network })
+/** The table, also where its keys are written with dots: `optional-dependencies.tests` below `[project]`. */
+function tableOf(manifest: string, where: 'extra' | 'group'): string {
+  const table = where === 'extra' ? 'project.optional-dependencies' : 'dependency-groups'
+  const parts = manifest.split(/^(?=\[\[?[\w.-]+\]\]?[ \t]*(?:#.*)?$)/m)
+  const own = parts.find(part => part.startsWith(`[${table}]`))
+  if (own !== undefined || where === 'group') return own ?? ''
+  const project = parts.find(part => part.startsWith('[project]')) ?? ''
+  return project
+    .split(/^(?=[\w-])/m)
+    .flatMap(line => /^optional-dependencies\.([\s\S]*)$/.exec(line)?.[1] ?? [])
+    .join('')
 }
 
-async function ofPhp(repository: View, { folder, text }: Evidence, test: FoundCommand): Promise<Installation | null> {
+/** Gems are in the workspace only if this clone is configured so; elsewhere only a run shows whether they are there. */
+async function ofRuby(
+  repository: View,
+  { folder, paths, text }: Evidence,
+  _: FoundCommand,
+  lacks: string | null,
+): Promise<Installation | null> {
+  const path = /^BUNDLE_PATH:\s*"?([\w.][\w./-]*)"?\s*$/m.exec(text('.bundle/config') ?? '')?.[1]
+  const [there = 0] = path === undefined || path.includes('..') ? [] : await repository.changedAt([`${folder}${path}`])
+  if (there !== null && (lacks === null || !paths.has('Gemfile'))) return null
+  const network = ['https://rubygems.org', 'https://index.rubygems.org']
+  const why = there === null ? `${folder}${path} is not there` : lacks!
+  return await startable(repository, { run: ['bundle', 'install'], why, network })
+}
+
+async function ofPhp(
+  repository: View,
+  { folder, text }: Evidence,
+  test: FoundCommand,
+  lacks: string | null,
+): Promise<Installation | null> {
   const manifest = text('composer.json')
   if (manifest === null || dependencyNames('composer.json', manifest).every(name => !name.includes('/'))) return null
   const [there] = await repository.changedAt([`${folder}vendor/autoload.php`])
-  if (there !== null) return null
+  if (there !== null && lacks === null) return null
   const network = ['https://repo.packagist.org', 'https://api.github.com', 'https://codeload.github.com']
   return await startable(repository, {
     run: ['composer', 'install'],
-    why: `${folder}vendor is not there`,
+    why: there === null ? `${folder}vendor is not there` : lacks!,
     network,
     // The installation provides the test program.
     test: { run: test.run, from: test.from, exists: true },
   })
 }
 
+/** Modules and crates are in a cache outside the workspace, so only a run shows whether they are there. */
+async function ofGo(
+  repository: View,
+  { paths }: Evidence,
+  _: FoundCommand,
+  lacks: string | null,
+): Promise<Installation | null> {
+  if (lacks === null || !paths.has('go.mod')) return null
+  const network = ['https://proxy.golang.org', 'https://sum.golang.org']
+  return await startable(repository, { run: ['go', 'mod', 'download'], why: lacks, network })
+}
+
+async function ofRust(
+  repository: View,
+  { folder, paths }: Evidence,
+  _: FoundCommand,
+  lacks: string | null,
+): Promise<Installation | null> {
+  // A workspace is fetched as a whole.
+  if (lacks === null || folder !== '' || !paths.has('Cargo.toml')) return null
+  const network = ['https://index.crates.io', 'https://static.crates.io']
+  const run = ['cargo', 'fetch', ...(paths.has('Cargo.lock') ? ['--locked'] : [])]
+  return await startable(repository, { run, why: lacks, network })
+}
+
 /** A missing program is reported with the test command; a task that cannot start would not help. */
 const startable = async (repository: View, one: Installation): Promise<Installation | null> =>
   (await repository.findProgram(one.run[0]!)) === null ? null : one
 
-const FINDERS = [ofNode, ofPython, ofRuby, ofPhp]
+const FINDERS = [ofNode, ofPython, ofRuby, ofPhp, ofGo, ofRust]
 const PROGRAMS: readonly (readonly [RegExp, ...typeof FINDERS])[] = [
   [/^(?:npm|npx|pnpm|yarn|bun|node|deno)$/, ofNode],
   [/^(?:pytest|python3?|uv|poetry|pdm|pipenv|tox|nox|hatch)$/, ofPython],
   [/^(?:bundle|rspec|rake|ruby)$/, ofRuby],
   [/^(?:composer|php|phpunit)$/, ofPhp],
+  [/^go$/, ofGo],
+  [/^cargo$/, ofRust],
 ]

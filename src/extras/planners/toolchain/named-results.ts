@@ -23,7 +23,7 @@ export function withNamedResults(run: readonly string[], testScript: string | nu
   // `-C`, the module's folder, must come first.
   if (/^go test(?! .*-(?:v|json)\b)/.test(line)) return run.toSpliced(run[2] === '-C' ? 4 : 2, 0, '-v')
   // Otherwise the first failing crate stops the rest.
-  if (/^cargo test(?! .*--(?: |no-fail-fast))/.test(line)) return [...run, '--no-fail-fast']
+  if (/^cargo (?:\+\S+ )?test(?! .*--(?: |no-fail-fast))/.test(line)) return [...run, '--no-fail-fast']
   if (/(^|[\s/])rspec$/.test(line)) return [...run, '--format', 'documentation']
   if (/ -m unittest( discover)?$/.test(line)) return [...run, '-v']
   return run

@@ -1,6 +1,6 @@
 // The scripts of `package.json` and the package manager that runs them, for a package and for a whole workspace.
 
-import type { CommandPurpose as Purpose } from './command-purpose.ts'
+import { type CommandPurpose as Purpose, purposeOfName } from './command-purpose.ts'
 import { type Candidate, type Evidence, objectIn } from './evidence.ts'
 
 export type NodeManager = 'npm' | 'pnpm' | 'yarn' | 'bun'
@@ -15,7 +15,10 @@ export function fromNode(evidence: Evidence): readonly Candidate[] {
   const isNamed = typeof name === 'string' && /^(@[\w.-]+\/)?[\w.-]+$/.test(name)
   const found: Candidate[] = []
   for (const [purpose, names] of NODE_SCRIPTS) {
-    const script = (purpose === 'test' ? runnerScript(scripts) : undefined) ?? names.find(one => isScript(scripts, one))
+    const script =
+      (purpose === 'test' ? runnerScript(scripts) : undefined) ??
+      names.find(one => isScript(scripts, one)) ??
+      (purpose === 'types' ? typesScript(scripts) : undefined)
     if (script === undefined) continue
     const from = `${evidence.folder}package.json, script '${script}'`
     if (workspace !== null && isNamed)
@@ -50,6 +53,14 @@ function runnerScript(scripts: { readonly [name: string]: string }): string | un
 
 const STARTS_OTHERS = /\brun-many\b|\brun-[ps]\b|\bnpm-run-all\b|\bconcurrently\b|\bturbo\b|\brun ["'\\]*\//
 const RUNNER = /^(?:vitest|jest|mocha|ava|tap|uvu|jasmine|node --test)(?: (?!.*--watch)[^&|;]*)?$/
+
+/** `types:check`, `check:tsc`: any name for types whose script runs a type checker. */
+const typesScript = (scripts: { readonly [name: string]: string }): string | undefined =>
+  Object.keys(scripts).find(
+    name => purposeOfName(name) === 'types' && !/build|gen|emit|bundle/.test(name) && CHECKS_TYPES.test(scripts[name]!),
+  )
+
+const CHECKS_TYPES = /^(?:npx )?(?:(?:vue-)?tsc|tsd|attw|svelte-check|flow|tstyche)\b(?!.*(?:--watch| -w\b))/
 
 const NODE_SCRIPTS: readonly (readonly [Purpose, readonly string[]])[] = [
   ['test', ['test', 'tests', 'test:unit', 'unit']],

@@ -105,6 +105,11 @@ test('a module of the project itself that is not found is a fault of the project
   expect(read("Error: Cannot find module './gone.js'\n    at src/a.ts:1:1").mark).toBe(null)
 })
 
+test('a run that found no test is no failure of the project; one that found some is', () => {
+  expect(read('collected 0 items\n\n=== no tests ran in 0.01s ===\nsrc/a.ts:1:1').mark).toBe('it ran no test')
+  expect(read('No tests found, exiting with code 1\nTests:       1 failed, 1 total\nsrc/a.ts:1:1').mark).toBe(null)
+})
+
 test('lines without end are read in no time', () => {
   const began = performance.now()
   read(`${'a/'.repeat(200_000)}\n${'ENOENT '.repeat(50_000)}\n${'1 passing '.repeat(5_000)}`)

@@ -2,7 +2,8 @@
 // installation caused it.
 
 import { stripVTControlCharacters } from 'node:util'
-import type { LookedCommand } from '../look-result.ts'
+import { ranNoTest } from '../../../format/test-results/test-results.ts'
+import { type LookedCommand, NOT_INSTALLED as MISSING } from '../look-result.ts'
 
 export interface PrintedFailure extends Pick<LookedCommand, 'failed' | 'total' | 'places' | 'lines'> {
   /** Why it says nothing about the project, as the end of a sentence; null if no such reason was found. */
@@ -43,10 +44,18 @@ export function readPrinted(text: string, printing: Printing): PrintedFailure {
     output.some(line => /ENOENT|No such file/.test(line) && line.includes(`${home}/`))
   const named = placesIn(lines.slice(0, READ_MAX), printing)
   const places = named.some(({ line }) => line !== null) ? named.filter(({ line }) => line !== null) : named
+  const counts = countsIn(output.join('\n'))
+  const isEmptyRun = counts.failed === undefined && ranNoTest(output.join('\n'))
   const from = Math.max(0, lines.findIndex(line => places.some(({ file }) => line.includes(baseOf(file)))) - 3)
   return {
-    ...countsIn(output.join('\n')),
-    mark: mark ?? (isOfHome ? 'it looks for a file of your home, which is empty in the sandbox' : null),
+    ...counts,
+    mark:
+      mark ??
+      (isOfHome
+        ? 'it looks for a file of your home, which is empty in the sandbox'
+        : isEmptyRun
+          ? 'it ran no test'
+          : null),
     places: places.slice(0, PLACES_MAX),
     lines: lines
       .slice(from)
@@ -57,7 +66,6 @@ export function readPrinted(text: string, printing: Printing): PrintedFailure {
 }
 
 const SANDBOXED = 'it fails in the sandbox'
-const MISSING = 'something is not installed'
 const MARKS: readonly (readonly [RegExp, string])[] = [
   [/\bEROFS\b|Read-only file system/i, `${SANDBOXED}, where it cannot write to a shared folder`],
   [/\bENOENT\b.*\bmkdir\b|\bmkdir\b.*(ENOENT|No such file)/, `${SANDBOXED}, where a folder is missing`],
@@ -75,7 +83,7 @@ const MARKS: readonly (readonly [RegExp, string])[] = [
     MISSING,
   ],
   [
-    /\bENOTCACHED\b|npx canceled|no required module provides package|module lookup disabled|cannot find package|failed to (download|get) /i,
+    /\bENOTCACHED\b|npx canceled|no required module provides package|module lookup disabled|cannot find package|failed to (download|get) |you're using offline mode|but --offline was specified/i,
     MISSING,
   ],
 ]

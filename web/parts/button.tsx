@@ -1,0 +1,23 @@
+// A button with an optional icon, and a modal dialog that is open while it is drawn.
+
+import type { LucideIcon } from 'lucide-react'
+import { type ComponentProps, useEffect, useRef } from 'react'
+
+interface ButtonProps extends Omit<ComponentProps<'button'>, 'className'> {
+  /** Its classes besides `button`: main, danger, quiet, small, wide. */
+  readonly kind?: string
+  readonly icon?: LucideIcon
+}
+
+export const Button = ({ kind = '', icon: Icon, children, ...more }: ButtonProps) => (
+  <button type="button" className={`button ${kind}`.trim()} {...more}>
+    {Icon !== undefined && <Icon size={kind.includes('small') ? 13 : 14} aria-hidden="true" />}
+    {children}
+  </button>
+)
+
+export function Dialog(props: ComponentProps<'dialog'>) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return <dialog ref={dialog} {...props} />
+}
