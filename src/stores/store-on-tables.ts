@@ -23,7 +23,7 @@ import { wordsOf } from './search/words.ts'
 import type { Logs } from './store.ts'
 import * as door from './store.ts'
 
-import type { Tables, Transactions } from './tables.ts'
+import { Missing, type Tables, type Transactions } from './tables.ts'
 
 // Task output: durable chunks beside the journal, never state. They share the commits of the entries around them.
 
@@ -86,6 +86,13 @@ function haltsOn(transactions: Transactions): door.Halts {
 
 export interface ContentStore extends SnapshotBlobs, PruneBlobs {}
 
+export interface Snapshot {
+  readonly tables: Tables
+  /** Where rows have to be loaded. */
+  load?(missing: Missing): Promise<void>
+  close(): void | Promise<void>
+}
+
 interface Parts {
   readonly transactions: Transactions
   readonly states: States
@@ -98,7 +105,7 @@ interface Parts {
   readonly heartbeat?: Heartbeat | undefined
   readonly foldEvery?: number
   /** A consistent view of the tables for a check that yields. */
-  readonly snapshot: () => { readonly tables: Tables; close(): void }
+  readonly snapshot: () => Snapshot | Promise<Snapshot>
   readonly close: () => Promise<void>
 }
 
@@ -301,16 +308,17 @@ export class StoreOnTables implements door.Store {
   }
 
   async check(options?: { readonly readData?: boolean }): Promise<door.CheckReport> {
-    const { tables, close } = this.#parts.snapshot()
+    const snapshot = await this.#parts.snapshot()
     try {
-      const steps = checkAll(tables, this.blobs, options?.readData === true)
+      const steps = checkAll(snapshot.tables, this.blobs, options?.readData === true)
       for (;;) {
         const step = steps.next()
         if (step.done === true) return step.value
-        await new Promise(resolve => setImmediate(resolve))
+        if (step.value instanceof Missing) await snapshot.load?.(step.value)
+        else await new Promise(resolve => setImmediate(resolve))
       }
     } finally {
-      close()
+      await snapshot.close()
     }
   }
 

@@ -41,6 +41,16 @@ export interface Tables {
   readonly upkeep: Upkeep
 }
 
+/**
+ * Thrown by a table whose rows have to be loaded first; then the rule runs again from its start. Not an error: it says what to load.
+ */
+export class Missing {
+  readonly key: string
+  constructor(key: string) {
+    this.key = key
+  }
+}
+
 /** Access to the tables: writes share commits, reads see one consistent snapshot. */
 export interface Transactions {
   /** Settles when the commit that contains `work` is durable. */

@@ -9,7 +9,7 @@ import { wroteIn } from '../../domain/result.ts'
 import { packFold } from '../../domain/state/fold.ts'
 import { PlanIndexing } from '../search/index-entry.ts'
 import { ChainBroken, type CheckReport, type Entry } from '../store.ts'
-import type { Head, StreamKind, Tables } from '../tables.ts'
+import { type Head, Missing, type StreamKind, type Tables } from '../tables.ts'
 import { type BodyBlobs, chainFault, GENESIS, type Link, openEntry, type StoredEntry, UnknownFormat } from './entry.ts'
 import { emptyKept, foldEntry, foldHash, unpackStored } from './plan-states.ts'
 import { type AttemptRecord, attemptAfter, planRecord, project, taskRecord } from './projection.ts'
@@ -28,6 +28,7 @@ const RESERVED =
 const REBUILD = 'the journal is whole, its query rows are not: restore the state folder from a copy'
 
 type Fault = CheckReport['faults'][number]
+type Report = (what: string, hint?: string) => void
 
 export interface CheckBlobs extends BodyBlobs {
   has(id: Sha256): boolean
@@ -35,57 +36,67 @@ export interface CheckBlobs extends BodyBlobs {
   bytesUsed(): number
 }
 
-/** Yields after each plan, so that a large store does not block the event loop. */
-export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean): Generator<void, CheckReport> {
+/**
+ * Yields after each plan, so that a large store does not block the event loop; and each row that is missing, which is looked for again when
+ * it was loaded.
+ */
+export function* checkAll(
+  tables: Tables,
+  blobs: CheckBlobs,
+  readData: boolean,
+): Generator<Missing | void, CheckReport> {
   const faults: Fault[] = []
   const unread: { plan: PlanId; why: string }[] = []
-  const attempt = (plan: string | null, hint: string, look: () => void) => {
-    try {
-      look()
-    } catch (error) {
-      faults.push({ plan, what: error instanceof Error ? error.message : String(error), hint })
+  function* attempt<T>(plan: string | null, hint: string, look: (report: Report) => T): Generator<Missing, T | null> {
+    for (;;) {
+      const found: Fault[] = []
+      try {
+        const value = look((what, asHint = hint) => found.push({ plan, what, hint: asHint }))
+        faults.push(...found)
+        return value
+      } catch (error) {
+        if (error instanceof Missing) {
+          yield error
+          continue
+        }
+        faults.push(...found, { plan, what: error instanceof Error ? error.message : String(error), hint })
+        return null
+      }
     }
   }
   let plans = 0
   let checked = 0
-  attempt(null, RESTORE, () => {
-    for (const what of tables.upkeep.integrity()) faults.push({ plan: null, what, hint: RESTORE })
+  yield* attempt(null, RESTORE, report => {
+    for (const what of tables.upkeep.integrity()) report(what)
   })
-  attempt(null, INDEX, () => {
-    for (const what of tables.index.faults()) faults.push({ plan: null, what, hint: INDEX })
+  yield* attempt(null, INDEX, report => {
+    for (const what of tables.index.faults()) report(what)
   })
-  let numbers: readonly number[] = []
-  attempt(null, RESTORE, () => {
-    numbers = tables.upkeep.plans()
-  })
-  for (const no of numbers) {
+  for (const no of (yield* attempt(null, RESTORE, () => tables.upkeep.plans())) ?? []) {
     plans++
-    let plan: PlanId | null = null
-    attempt(null, RESTORE, () => {
-      plan = tables.journal.planOf(no)?.id ?? null
-    })
-    attempt(plan, RESTORE, () => {
-      if (plan === null) return
-      const of = plan
+    const plan = (yield* attempt(null, RESTORE, () => tables.journal.planOf(no)))?.id ?? null
+    if (plan === null) continue
+    const entries = yield* attempt(plan, RESTORE, report => {
       try {
-        checked += checkPlan(tables, blobs, no, of, readData, (what, hint) => faults.push({ plan: of, what, hint }))
+        return checkPlan(tables, blobs, no, plan, readData, report)
       } catch (error) {
         const cause = error instanceof Error ? error.cause : undefined
         if (!(cause instanceof UnknownFormat)) throw error
-        checked += checkChain(tables, no, of)
-        unread.push({ plan: of, why: cause.message })
+        const count = checkChain(tables, no, plan)
+        unread.push({ plan, why: cause.message })
+        return count
       }
     })
+    checked += entries ?? 0
     yield
   }
-  for (const kind of ['session', 'goal'] as const) {
-    attempt(null, RESTORE, () => checkStreams(tables, kind, what => faults.push({ plan: null, what, hint: RESTORE })))
-  }
+  for (const kind of ['session', 'goal'] as const)
+    yield* attempt(null, RESTORE, report => checkStreams(tables, kind, report))
   let seen = 0
   for (const id of blobs.ids()) {
     seen++
     if (!readData) continue
-    attempt(null, RESTORE, () => void blobs.getNow(id))
+    yield* attempt(null, RESTORE, () => void blobs.getNow(id))
     if (seen % 64 === 0) yield
   }
   return {
@@ -128,7 +139,7 @@ function checkPlan(
   no: number,
   plan: PlanId,
   readData: boolean,
-  fault: (what: string, hint: string) => void,
+  fault: Report,
 ): number {
   const head = tables.journal.head(no)
   if (head === null) throw new Error(`plan ${plan} has no head`)
@@ -205,7 +216,7 @@ function compare<R>(
   found: readonly R[],
   expected: readonly R[],
   key: (row: R) => string,
-  fault: (what: string, hint: string) => void,
+  fault: Report,
   hint = REBUILD,
 ): void {
   const rows = new Map(found.map(row => [key(row), row]))
@@ -219,7 +230,7 @@ function compare<R>(
   for (const extra of rows.keys()) fault(`the row of ${what} ${extra} comes from nowhere`, hint)
 }
 
-function checkStreams(tables: Tables, kind: StreamKind, fault: (what: string) => void): void {
+function checkStreams(tables: Tables, kind: StreamKind, fault: Report): void {
   let before = Number.MAX_SAFE_INTEGER
   for (;;) {
     const heads = tables.streams.heads(kind, before, PAGE)

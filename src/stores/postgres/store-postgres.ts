@@ -63,8 +63,10 @@ export class StorePostgres extends StoreOnTables {
       states,
       blobs,
       changes,
-      snapshot: () => {
-        throw new Error('not yet')
+      snapshot: async () => {
+        const client = await connect(url)
+        await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+        return { ...transactions.snapshotOn(client), close: () => client.end() }
       },
       close: async () => {
         await transactions.close()

@@ -11,8 +11,8 @@ import type { States } from '../journal/plan-states.ts'
 import type { Clock } from '../leases/host.ts'
 import { CommitUnknown, StoreBusy } from '../store.ts'
 import type { Request } from '../store-on-tables.ts'
-import type { Tables, Transactions } from '../tables.ts'
-import { Answers, Missing, ROUNDS_MAX } from './answers.ts'
+import type { Missing, Tables, Transactions } from '../tables.ts'
+import { Answers, MissingRow, ROUNDS_MAX } from './answers.ts'
 import { queryOn } from './connection.ts'
 import { tablesOn } from './tables-postgres.ts'
 import { Recording, type WorkingSet } from './working-set.ts'
@@ -94,6 +94,15 @@ export class PostgresTransactions implements Transactions {
     })
   }
 
+  /** For a check, which asks row by row: a connection of its own. */
+  snapshotOn(client: pg.Client): { readonly tables: Tables; load(missing: Missing): Promise<void> } {
+    const answers = new Answers()
+    return {
+      tables: this.#readTables(answers),
+      load: async missing => await answers.fill(missing as MissingRow, queryOn(client)),
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     while (this.#running !== null) await this.#running
@@ -110,28 +119,16 @@ export class PostgresTransactions implements Transactions {
   }
 
   async #read<T>(work: (tables: Tables) => T): Promise<T> {
-    const { reader, set, clock } = this.#room
     const answers = new Answers()
-    const none = () => {
-      throw new Error('bug: a read of the store writes')
-    }
-    const tables = tablesOn({
-      answers,
-      set,
-      recording: () => null,
-      nextEntry: none,
-      newNumber: none,
-      position: () => this.#position,
-      monotonic: () => clock.monotonic(),
-    })
-    const query = queryOn(reader)
+    const tables = this.#readTables(answers)
+    const query = queryOn(this.#room.reader)
     let inTransaction = false
     try {
       for (let round = 0; ; round++) {
         try {
           return work(tables)
         } catch (missing) {
-          if (!(missing instanceof Missing)) throw missing
+          if (!(missing instanceof MissingRow)) throw missing
           if (round >= ROUNDS_MAX * 8) throw new Error(`bug: a rule reads in a loop: ${missing.key}`)
           // One question is a consistent view by itself; for more, all are asked again within one.
           if (round === 1) {
@@ -146,6 +143,22 @@ export class PostgresTransactions implements Transactions {
     } finally {
       if (inTransaction) await query('COMMIT')
     }
+  }
+
+  #readTables(answers: Answers): Tables {
+    const { set, clock } = this.#room
+    const none = () => {
+      throw new Error('bug: a read of the store writes')
+    }
+    return tablesOn({
+      answers,
+      set,
+      recording: () => null,
+      nextEntry: none,
+      newNumber: none,
+      position: () => this.#position,
+      monotonic: () => clock.monotonic(),
+    })
   }
 
   async #flush(): Promise<void> {
@@ -180,7 +193,7 @@ export class PostgresTransactions implements Transactions {
       } catch (error) {
         this.#undo(recording)
         this.#entries = before
-        if (!(error instanceof Missing)) return { request, recording: new Recording(), value: undefined, error }
+        if (!(error instanceof MissingRow)) return { request, recording: new Recording(), value: undefined, error }
         if (!mayLoad) return 'later'
         if (round >= ROUNDS_MAX) {
           const bug = new Error(`bug: a rule reads in a loop: ${error.key}`)
