@@ -26,7 +26,7 @@ const FIELD_TYPES = ['text', 'number', 'boolean', 'choice', 'list'] as const
 const option = record<Option>()(
   {},
   {
-    id: outcomeName.meta({ description: 'The outcome when it is chosen.' }),
+    id: outcomeName.describe('The outcome when it is chosen.'),
     title: value.line.optional(),
     pros: value.lines.optional(),
     cons: value.lines.optional(),
@@ -40,7 +40,7 @@ export const field = record<Field>()(
     name: z
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/)
-      .meta({ description: 'The answer is an output of this name.' }),
+      .describe('The answer is an output of this name.'),
     label: value.line.optional(),
     type: z
       .enum(FIELD_TYPES)
@@ -100,11 +100,11 @@ const gate = codec(
     const more = sparse<object>({ ...rest, ...schema, attempts, time, ...who, expires })
     return Object.keys(more).length === 0 ? type : { type, ...more }
   },
-).meta({ description: 'A point the plan does not pass by itself.' })
+).describe('A point the plan does not pass by itself.')
 
 /** `show` is accepted beside the gate or inside it. */
 export const GATE: ActionFormat<GateAction> = {
-  keys: { gate, show: value.lines.meta({ description: 'What a gate shows: diff, cost, …' }) },
+  keys: { gate, show: value.lines.describe('What a gate shows: diff, cost, …') },
   contents: { gate: 'criteria' },
   *places({ gate, show }, path) {
     yield { value: show, content: 'texts', path: [...path, 'show'] }

@@ -76,7 +76,7 @@ const failureMode = record<FailureMode>()(
   {
     name: outcomeName,
     detect: variants<FailureMode['detect'], 'type'>('type', {
-      prose: prose(value.line.meta({ description: 'Prose: recognised by a person or a critic.' })),
+      prose: prose(value.line.describe('Prose: recognised by a person or a critic.')),
       expect: expectation(value.line),
     }),
     class: optional(z.enum(FAILURE_KINDS), 'What kind of failure it is, whatever it looked like.'),
@@ -87,7 +87,7 @@ const failureMode = record<FailureMode>()(
 
 const forEach = codec(
   z.union([
-    value.line.meta({ description: 'An expression that gives a list.' }),
+    value.line.describe('An expression that gives a list.'),
     z.array(value.item),
     z.strictObject({ in: value.line, items: z.array(value.item).optional() }),
   ]),
@@ -127,7 +127,7 @@ const gitUse = record<GitUse>()(
       z.enum(['plan', 'task']),
       'The plan, or each task that may write, works in a worktree of its own.',
     ),
-    message: message.meta({ description: 'Subject of the commits; {type} and {title} are put in.' }),
+    message: message.describe('Subject of the commits; {type} and {title} are put in.'),
     base: optional(value.revision, 'Where the branch begins; HEAD when not said.'),
   },
 ).meta({ examples: [{ commits: 'task' }] })
@@ -269,7 +269,7 @@ export const task: z.ZodType<TaskDefinition> = codec(
 type NamelessPlan = Omit<PlanDefinition, 'name'> & { readonly name?: PlanName }
 
 export const planKeys = {
-  planfold: z.literal(1).meta({ description: 'Version of the format.' }),
+  planfold: z.literal(1).describe('Version of the format.'),
   name: value.planName.optional(),
   title: value.line.optional(),
   goal: value.text.optional(),

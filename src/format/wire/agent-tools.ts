@@ -3,12 +3,13 @@
 
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { nonEmpty } from './field-schemas.ts'
 
 const TEXT_MAX = 100_000
 const LIST_MAX = 1_000
 
 const text = z.string().max(TEXT_MAX)
-const name = z.string().min(1).max(500)
+const name = nonEmpty(500)
 const names = z.array(name).max(LIST_MAX)
 const record = z.record(z.string(), z.unknown())
 const maxTokens = z.int().min(100).max(20_000).optional()

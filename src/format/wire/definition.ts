@@ -87,4 +87,4 @@ export const taskDocument = z
   .record(z.string(), z.unknown())
   // Only the engine's form has a key `action`.
   .transform(value => (isMap(value.action) ? printed(value as JsonObject, raiseTask) : (value as JsonObject)))
-  .meta({ description: 'A task as it is written in a plan document.' })
+  .describe('A task as it is written in a plan document.')
