@@ -2,7 +2,7 @@
 // Bookkeeping (ready, blocked) is left to the log.
 
 import type { Command } from '../command.ts'
-import type { Event, EventOf } from '../event.ts'
+import type { Event, EventOf, PlanEntry } from '../event.ts'
 import { actionWords } from '../events/event-facts.ts'
 import type { Audited, EventKind } from '../events/event-row.ts'
 import { rowOf } from '../events/event-table.ts'
@@ -31,14 +31,7 @@ export interface AuditLine {
   readonly facts: JsonObject
 }
 
-interface AuditedEntry {
-  readonly version: number
-  readonly now: Millis
-  readonly actor: string
-  readonly hash: Sha256
-  readonly command: Command
-  readonly events: readonly Event[]
-}
+type AuditedEntry = PlanEntry & { readonly command: Command }
 
 /** Reads entries in order, from the first, because the content of a task depends on the revision of the time. */
 export class AuditReader {

@@ -1,7 +1,7 @@
 // A plan as cards, one for each task; why a task waits; the work order for a claimant; tasks that a revision removed.
 
 import type { ActionType } from '../actions/actions.ts'
-import type { Event, Feedback } from '../event.ts'
+import type { Event, Feedback, PlanEntry } from '../event.ts'
 import { UNAGREED } from '../gates/consent-rules.ts'
 import { advise, type Hint, next } from '../hint.ts'
 import { type Millis, type Sha256, type TaskId, type TaskName, taskId } from '../id.ts'
@@ -476,11 +476,7 @@ export interface Removed {
   readonly definition: TaskDefinition
 }
 
-interface Entry {
-  readonly now: Millis
-  readonly actor: string
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'now' | 'actor' | 'events'>
 
 export class RemovedFinder {
   readonly #task: TaskName

@@ -1,7 +1,7 @@
 // A plan since a given time, for people who do not watch it: what completed and failed, who decided what, what runs, what waits for whom,
 // and what is next. Work that was rolled back since is omitted.
 
-import type { Event, EventOf, GateVerdict } from '../event.ts'
+import type { EventOf, GateVerdict, PlanEntry } from '../event.ts'
 import { failureOf } from '../events/event-table.ts'
 import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
@@ -66,11 +66,7 @@ export interface Ended {
   readonly attempts: number
 }
 
-interface Entry {
-  readonly now: Millis
-  readonly actor: string
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'now' | 'actor' | 'events'>
 
 const NEXT_MAX = 10
 

@@ -1,6 +1,6 @@
 // The handoff at the end of a plan: what was done, how it was judged, and its artifacts.
 
-import type { Event, EventOf, GateVerdict, NotePlace, RecoveryChoice } from '../event.ts'
+import type { Event, EventOf, GateVerdict, NotePlace, PlanEntry, RecoveryChoice } from '../event.ts'
 import { failureOf } from '../events/event-table.ts'
 import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
@@ -167,15 +167,7 @@ interface Setback {
   readonly hint: Hint | null
 }
 
-interface HandedEntry {
-  readonly version: number
-  readonly now: Millis
-  readonly actor: string
-  readonly hash: Sha256
-  readonly events: readonly Event[]
-}
-
-export function handoff(entries: readonly HandedEntry[]): Handoff {
+export function handoff(entries: readonly PlanEntry[]): Handoff {
   const state = newState()
   const story = newStory()
   for (const { version, now, actor, events } of entries) {
