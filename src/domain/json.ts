@@ -35,6 +35,10 @@ export function defined<T extends object>(record: T): { readonly [K in keyof T]:
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never
 }
 
+/** Only these fields. */
+export const pick = <T, K extends keyof T>(from: T, ...keys: readonly K[]): { readonly [key in K]: T[key] } =>
+  Object.fromEntries(keys.map(key => [key, from[key]])) as never
+
 export function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 }

@@ -11,16 +11,13 @@ import { explain } from './board.ts'
 import { type InboxItem, inboxOf } from './inbox.ts'
 import { type Progress, planStatus, progress } from './summary.ts'
 
-export interface Digest {
+export interface Digest extends Readonly<Pick<PlanState, 'reason' | 'startedAt' | 'endedAt'>> {
   readonly plan: PlanId
   readonly name: string
   readonly title: string | null
   readonly status: PlanStatus
-  readonly reason: string | null
   readonly progress: Progress
   readonly entries: number
-  readonly startedAt: Millis | null
-  readonly endedAt: Millis | null
   readonly completed: readonly Ended[]
   readonly failed: readonly (Ended & { readonly message: string; readonly handled: boolean })[]
   readonly skipped: readonly (Ended & { readonly message: string })[]
