@@ -3,6 +3,7 @@
 
 import type { StructuredPatch } from 'diff'
 import type { Sha256 } from '../../domain/id.ts'
+import { orElse } from '../../domain/or-else.ts'
 import type { Edit } from '../../domain/plan.ts'
 import type { PathGate } from '../../safety/files/path-gate.ts'
 import { sha256Of } from '../../safety/files/regular-file.ts'
@@ -134,13 +135,8 @@ function standsAt(lines: readonly string[], hunk: Hunk, side: 'old' | 'new'): bo
   return wanted.length > 0 && wanted.every((line, at) => lines[start + at] === line)
 }
 
-function decoded(bytes: Buffer): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return null
-  }
-}
+const decoded = (bytes: Buffer): string | null =>
+  orElse(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), null)
 
 const EDIT_MAX_BYTES = 16 * 1024 * 1024
 
