@@ -2,6 +2,7 @@
 // at the door of every room. Only refusals and errors of the operating system are converted; bugs propagate.
 
 import type { Hint } from '../domain/hint.ts'
+import { orElseAsync } from '../domain/or-else.ts'
 import type { Failure, FailureClass } from '../domain/result.ts'
 import { shortageKindOf } from '../domain/shortage.ts'
 
@@ -60,14 +61,15 @@ export function codeOf(error: unknown): string | null {
   return error.code
 }
 
-export async function ignoring<T>(codes: readonly string[], work: () => Promise<T>): Promise<T | null> {
-  try {
-    return await work()
-  } catch (error) {
-    if (codes.includes(codeOf(error) ?? '')) return null
-    throw error
-  }
-}
+export const isSystemError = (error: unknown): boolean => codeOf(error) !== null
+
+export const hasCode =
+  (...codes: readonly string[]) =>
+  (error: unknown): boolean =>
+    codes.includes(codeOf(error) ?? '')
+
+export const ignoring = <T>(codes: readonly string[], work: () => Promise<T>): Promise<T | null> =>
+  orElseAsync(work, null, hasCode(...codes))
 
 const FREE = 'free some, then try again'
 const BACK = 'mount it again'

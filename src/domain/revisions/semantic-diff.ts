@@ -8,20 +8,12 @@ import { type Json, same, stableText } from '../json.ts'
 import type { ActionType, ChangeKind, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { compensatorOf, withRemedies } from '../plan-rules/expand.ts'
 import { fieldOf } from '../plan-rules/task-fields.ts'
+import { wordList } from '../word-list.ts'
 
 // Kinds of changes, and one-line summaries.
 
 /** In the order in which changes are listed, the most important first. */
-const CHANGE_KINDS = [
-  'action',
-  'scope',
-  'criteria',
-  'route',
-  'budget',
-  'data',
-  'wording',
-  'other',
-] as const satisfies readonly ChangeKind[]
+const CHANGE_KINDS = wordList('action scope criteria route budget data wording other') satisfies readonly ChangeKind[]
 
 export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
   action: 'action',

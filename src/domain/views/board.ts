@@ -31,6 +31,7 @@ import { newState } from '../state/fold.ts'
 import { countedVisits, type PlanState, sequenceOf, type TaskState } from '../state/state.ts'
 import { isClaimable } from '../state/task-index.ts'
 import { BLOCKS, ENDED, SATISFIES, type TaskStatus } from '../status.ts'
+import { wordList } from '../word-list.ts'
 
 // The work order of a task: what to do, with what, and what to report.
 
@@ -374,18 +375,9 @@ export function urgentTasks(
   return found
 }
 
-const URGENCY: readonly TaskStatus[] = [
-  'running',
-  'waiting',
-  'failed',
-  'blocked',
-  'ready',
-  'pending',
-  'completed',
-  'skipped',
-  'abandoned',
-  'cancelled',
-]
+const URGENCY: readonly TaskStatus[] = wordList(
+  'running waiting failed blocked ready pending completed skipped abandoned cancelled',
+)
 
 /** The reason of its current status; null when the stored reason is of an earlier status. */
 export function reasonNow({ status, reason, gate, refused, attempt, retryAt, readiedAt, startedAt }: TaskState) {

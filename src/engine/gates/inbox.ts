@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { PlanId, Sha256 } from '../../domain/id.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
+import { isA, orElseAsync } from '../../domain/or-else.ts'
 import { policyOf } from '../../domain/policy/policy-in-state.ts'
 import { ROLLBACK_STOPPED } from '../../domain/rollback/rollback-rules.ts'
 import { hasDueAlarm } from '../../domain/state/alarms.ts'
@@ -98,14 +99,8 @@ async function plansThatWait(rooms: Rooms): Promise<readonly PlanId[]> {
   return found
 }
 
-async function countIn(store: Store, row: PlanRow): Promise<number | null> {
-  try {
-    return (await waitingIn(store, row)).length
-  } catch (error) {
-    if (error instanceof StoreDamaged) return null
-    throw error
-  }
-}
+const countIn = (store: Store, row: PlanRow): Promise<number | null> =>
+  orElseAsync(async () => (await waitingIn(store, row)).length, null, isA(StoreDamaged))
 
 export async function inboxFate({ store }: Rooms, id: string): Promise<InboxFate | null> {
   for (const row of await plansIn(store, [...OPEN, ...OVER])) {

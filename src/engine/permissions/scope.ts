@@ -2,6 +2,7 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
+import { isA, orElseAsync } from '../../domain/or-else.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { holderOf, reservedByOthers } from '../../domain/reservation.ts'
 import type { Result } from '../../domain/result.ts'
@@ -38,14 +39,8 @@ function seenBy({ store }: Rooms, { scope }: ScopedCaller): Seen {
 }
 
 /** Without a readable journal the session is unknown, so nobody sees the plan by it. */
-async function sessionOf(store: Rooms['store'], plan: PlanId): Promise<string | null> {
-  try {
-    return (await store.state(plan))?.session ?? null
-  } catch (error) {
-    if (error instanceof StoreDamaged) return null
-    throw error
-  }
-}
+const sessionOf = (store: Rooms['store'], plan: PlanId): Promise<string | null> =>
+  orElseAsync(async () => (await store.state(plan))?.session ?? null, null, isA(StoreDamaged))
 
 async function isReferenceSeen({ store }: Rooms, isSeen: Seen, reference: string): Promise<boolean> {
   const found = await store.find(reference)

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { isMap, type Json } from '../../domain/json.ts'
 import type { Field, GateAction, GateType, Option } from '../../domain/plan.ts'
 import { fillIn, isPattern } from '../../domain/plan-rules/form.ts'
+import { GATE_TYPES } from '../../domain/plan-values.ts'
 import { codec, flag, optional, record, sparse } from '../plan/codec.ts'
 import { approvers, CAP_MAX, escalation, LIST_MAX, readApprovers } from '../plan/schema-gates.ts'
 import { criteria, outcomeName, word } from '../plan/schema-parts.ts'
@@ -11,16 +12,6 @@ import * as value from '../plan/schema-values.ts'
 import { type DocumentFault, type Path, stray } from '../text/diagnostic.ts'
 import type { ActionFormat, Marked, Raw } from './action-format.ts'
 
-export const GATE_TYPES = [
-  'approval',
-  'diff',
-  'decision',
-  'question',
-  'schema',
-  'invariant',
-  'tests',
-  'budget',
-] as const satisfies readonly GateType[]
 const FIELD_TYPES = ['text', 'number', 'boolean', 'choice', 'list'] as const
 
 const option = record<Option>()(

@@ -4,6 +4,7 @@ import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { ValueKind } from '../../domain/plan.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
+import { wordList } from '../../domain/word-list.ts'
 import { actionPlaces, RESOLVED_KEYS } from '../actions/actions.ts'
 import { compile } from '../expression/expression.ts'
 import { parseTemplate, templateExpressions } from '../expression/template.ts'
@@ -42,14 +43,7 @@ export function expressionFaults(
 }
 
 /** Fields with templates, resolved when the task begins or is claimed. */
-const TEMPLATES: ReadonlySet<ValueKind> = new Set([
-  'prose',
-  'inputs',
-  'environment',
-  'template',
-  'command',
-  'undo',
-] as const)
+const TEMPLATES: ReadonlySet<ValueKind> = new Set(wordList('prose inputs environment template command undo'))
 /** Fields that contain expressions without braces. */
 const EXPRESSIONS: ReadonlySet<ValueKind> = new Set(['expression', 'criteria', 'items', 'modes'] as const)
 const RESOLVED = [...WRITTEN.filter(({ value }) => TEMPLATES.has(value)).map(({ key }) => key), ...RESOLVED_KEYS].join(

@@ -20,9 +20,10 @@ import {
   type TaskDefinition,
 } from '../../domain/plan.ts'
 import { type DocumentKey, WRITTEN, type WrittenField } from '../../domain/plan-rules/task-fields.ts'
+import { FAILURE_KINDS } from '../../domain/plan-values.ts'
 import { actionKeys, printAction, readAction, undoKeys } from '../actions/actions.ts'
 import { asOrdered, codec, flag, optional, record, sparse, variants } from './codec.ts'
-import { FAILURE_KINDS, notify, policyKeys, recover } from './schema-gates.ts'
+import { notify, policyKeys, recover } from './schema-gates.ts'
 import { command, criteria, expectation, outcomeName, outputName, prose, retry } from './schema-parts.ts'
 import { commands, data, layerKeys, sandbox } from './schema-policy.ts'
 import * as value from './schema-values.ts'

@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { wordList } from '../../domain/word-list.ts'
 import { nonEmpty } from './field-schemas.ts'
 
 const TEXT_MAX = 100_000
@@ -14,18 +15,7 @@ const names = z.array(name).max(LIST_MAX)
 const record = z.record(z.string(), z.unknown())
 const maxTokens = z.int().min(100).max(20_000).optional()
 
-export const READS = [
-  'next',
-  'plan',
-  'task',
-  'blocked',
-  'changes',
-  'completed',
-  'list',
-  'inbox',
-  'answer',
-  'search',
-] as const
+export const READS = wordList('next plan task blocked changes completed list inbox answer search')
 
 export const planRead = z.strictObject({
   what: z
@@ -44,25 +34,9 @@ export const planRead = z.strictObject({
 })
 export type PlanReadInput = z.infer<typeof planRead>
 
-export const ACTIONS = [
-  'create',
-  'edit',
-  'replan',
-  'start',
-  'pause',
-  'resume',
-  'claim',
-  'heartbeat',
-  'report',
-  'status',
-  'tick',
-  'skip',
-  'retry',
-  'ask',
-  'note',
-  'checkpoint',
-  'rollback',
-] as const
+export const ACTIONS = wordList(
+  'create edit replan start pause resume claim heartbeat report status tick skip retry ask note checkpoint rollback',
+)
 export type Action = (typeof ACTIONS)[number]
 
 const taskDocument = z

@@ -1,6 +1,7 @@
 // Sessions on the wire, and the plans of a session in the vocabulary of the session task planner.
 
 import { z } from 'zod'
+import { wordList } from '../../domain/word-list.ts'
 import type { SessionWord } from './answers/fields.ts'
 import { after, cursor, document, json, limit, nonEmpty, whole } from './field-schemas.ts'
 import { plannerChoice } from './plans.ts'
@@ -34,15 +35,9 @@ export const newMessage = wire(messageSaid, 'NewMessage')
 
 // Plans as the session task planner describes them. Our own status is in `state` beside each of its words.
 
-export const PLAN_WORDS = [
-  'pending',
-  'planning',
-  'executing',
-  'paused',
-  'completed',
-  'failed',
-  'cancelled',
-] as const satisfies readonly SessionWord[]
+export const PLAN_WORDS = wordList(
+  'pending planning executing paused completed failed cancelled',
+) satisfies readonly SessionWord[]
 
 export const sessionPlanQuery = wireObject({ limit, cursor })
 

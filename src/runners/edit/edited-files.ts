@@ -3,7 +3,7 @@
 
 import type { StructuredPatch } from 'diff'
 import type { Sha256 } from '../../domain/id.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { isA, orElse, orElseAsync } from '../../domain/or-else.ts'
 import type { Edit } from '../../domain/plan.ts'
 import type { PathGate } from '../../safety/files/path-gate.ts'
 import { sha256Of } from '../../safety/files/regular-file.ts'
@@ -180,11 +180,7 @@ class EditedFiles {
   }
 
   async imagine(edit: Edit): Promise<void> {
-    try {
-      await this.make(edit)
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error
-    }
+    await orElseAsync(() => this.make(edit), undefined, isA(Refused))
     for (const [path, now] of this.#now) this.#imagined.set(path, now)
     this.#before.clear()
     this.#now.clear()
