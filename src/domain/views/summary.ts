@@ -1,15 +1,15 @@
 // A plan in a few lines: its state, and what waits for whom. The same for every face.
 
 import { firstLacking } from '../budget/budget-rules.ts'
-import type { GateAsks, Vote } from '../event.ts'
+import type { GateQuestion, Vote } from '../event.ts'
 import { backFrom } from '../gates/gates.ts'
 import { advise, aimHint, type Hint, next, quoted } from '../hint.ts'
-import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import type { Millis, PlanId, TaskName } from '../id.ts'
 import { pick } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
 import { failedText, reasonBesides } from '../phrases.ts'
 import type { Field } from '../plan.ts'
-import type { Uncovered, Verdict } from '../result.ts'
+import type { Uncovered } from '../result.ts'
 import { howToStartOver } from '../rules/start-over.ts'
 import type { Shortage } from '../shortage.ts'
 import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '../state/state.ts'
@@ -251,14 +251,9 @@ interface Asked {
   readonly pauses?: true
 }
 
-export interface Waiting {
+export interface Waiting extends Omit<GateQuestion, 'binds'> {
   readonly task: TaskName
-  readonly asks: GateAsks
   readonly since: Millis
-  readonly hash?: Sha256
-  readonly shown?: Sha256
-  readonly evidence?: readonly Verdict[]
-  readonly expiresAt?: Millis
   readonly releases?: Releases
   readonly back?: TaskName
   readonly votes?: readonly Vote[]
