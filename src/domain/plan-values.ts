@@ -1,7 +1,7 @@
 // Values in the fields of a plan that do not refer to its tasks: commands, criteria, edits, impacts, approvers.
 
 import type { TaskName } from './id.ts'
-import { wordList } from './word-list.ts'
+import { wordList } from './json.ts'
 
 /** Who may decide; anyone when no role is given. So many different people must approve; one can reject. */
 export interface Approvers {

@@ -6,7 +6,7 @@
 //                     ↑        ├→ waiting (gate, parked, verdict) → completed | failed | ready
 //          blocked ⇄ ─┘        └→ ready (retry)          pending|ready|blocked → skipped | abandoned | cancelled
 
-import { wordList } from './word-list.ts'
+import { wordList } from './json.ts'
 
 export const PLAN_STATUSES = wordList('draft active paused blocked completed failed cancelled')
 export type PlanStatus = (typeof PLAN_STATUSES)[number]

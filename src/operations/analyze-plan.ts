@@ -1,7 +1,7 @@
 // The analysis for the faces: the domain's rules, combined with facts from the format and the path gate.
 
 import { type Analysis, type AnalyzeOptions, analyze, type Finding, planErrors } from '../domain/analysis/analyze.ts'
-import { isA, orElse } from '../domain/or-else.ts'
+import { isA, orElse } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { decidedOutcomes } from '../format/expression/expression.ts'
 import { outputReads } from '../format/plan/output-reads.ts'

@@ -2,8 +2,8 @@
 // code, change their configuration or use a proxy are never inherited, and a plan may not set them, nor those that locate settings and
 // logins, nor Planfold's own.
 
+import { wordList } from '../domain/json.ts'
 import type { Failure } from '../domain/result.ts'
-import { wordList } from '../domain/word-list.ts'
 import { failure } from './safety-refusal.ts'
 
 export interface Variables {

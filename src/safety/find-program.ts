@@ -3,7 +3,7 @@
 
 import { lstatSync, readFileSync, type Stats } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { orElse } from '../domain/or-else.ts'
+import { orElse } from '../domain/json.ts'
 import { isProgram } from './files/plain-file.ts'
 import { realOrNull } from './files/real-path.ts'
 

@@ -2,7 +2,6 @@
 // at the door of every room. Only refusals and errors of the operating system are converted; bugs propagate.
 
 import type { Hint } from '../domain/hint.ts'
-import { orElseAsync } from '../domain/or-else.ts'
 import type { Failure, FailureClass } from '../domain/result.ts'
 import { shortageKindOf } from '../domain/shortage.ts'
 
@@ -67,6 +66,19 @@ export const hasCode =
   (...codes: readonly string[]) =>
   (error: unknown): boolean =>
     codes.includes(codeOf(error) ?? '')
+
+export async function orElseAsync<T, F>(
+  look: () => Promise<T>,
+  otherwise: F,
+  isExpected: (error: unknown) => boolean,
+): Promise<T | F> {
+  try {
+    return await look()
+  } catch (error) {
+    if (isExpected(error)) return otherwise
+    throw error
+  }
+}
 
 export const ignoring = <T>(codes: readonly string[], work: () => Promise<T>): Promise<T | null> =>
   orElseAsync(work, null, hasCode(...codes))

@@ -1,7 +1,7 @@
 // One finding of the lint.
 
 import type { TaskName } from '../id.ts'
-import { wordList } from '../word-list.ts'
+import { wordList } from '../json.ts'
 
 export interface Finding {
   /** One of the codes in docs/guide/analyze.md, which programs compare. */

@@ -1,7 +1,6 @@
 // Forms and their answers, checked by type.
 
-import type { Json, JsonObject } from '../json.ts'
-import { orElse } from '../or-else.ts'
+import { type Json, type JsonObject, orElse } from '../json.ts'
 import { suggest } from '../phrases.ts'
 import type { Field } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'

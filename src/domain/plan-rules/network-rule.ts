@@ -7,7 +7,7 @@
 //   http://example.org/a*  plain HTTP: these paths. With a method in front (`GET http://…`) only that one; GET covers HEAD
 //   tcp://127.0.0.1:5432   any connection to that port
 
-import { orElse } from '../or-else.ts'
+import { orElse } from '../json.ts'
 
 export interface NetworkRule {
   readonly text: string

@@ -4,11 +4,10 @@
 
 import { mergedBy, mergeOf } from '../actions/git-action.ts'
 import type { TaskName } from '../id.ts'
-import { type Json, same, stableText } from '../json.ts'
+import { type Json, same, stableText, wordList } from '../json.ts'
 import type { ActionType, ChangeKind, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { compensatorOf, withRemedies } from '../plan-rules/expand.ts'
 import { fieldOf } from '../plan-rules/task-fields.ts'
-import { wordList } from '../word-list.ts'
 
 // Kinds of changes, and one-line summaries.
 

@@ -4,11 +4,10 @@
 
 import { packLedger, unpackLedger } from '../budget/ledger.ts'
 import type { PlanId, Sha256, TaskName } from '../id.ts'
-import type { Json, JsonObject } from '../json.ts'
+import { type Json, type JsonObject, wordList } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { NO_AUTHORS } from '../plan-rules/authors.ts'
 import { RULES } from '../rules-version.ts'
-import { wordList } from '../word-list.ts'
 import { isUnsealed, type PlanState, type TaskState } from './state.ts'
 
 import { allTasks, newCounts, newReadyHeap, newTask, newTimerHeap, relink, UNANNOTATED } from './task-index.ts'

@@ -5,7 +5,7 @@ import type { Event, Feedback, PlanEntry } from '../event.ts'
 import { UNAGREED } from '../gates/consent-rules.ts'
 import { advise, type Hint, next } from '../hint.ts'
 import { type Millis, type Sha256, type TaskId, type TaskName, taskId } from '../id.ts'
-import { type Json, type JsonObject, pick } from '../json.ts'
+import { type Json, type JsonObject, pick, wordList } from '../json.ts'
 import { failedText, numberOf } from '../phrases.ts'
 import type {
   Author,
@@ -31,7 +31,6 @@ import { newState } from '../state/fold.ts'
 import { countedVisits, type PlanState, sequenceOf, type TaskState } from '../state/state.ts'
 import { isClaimable } from '../state/task-index.ts'
 import { BLOCKS, ENDED, SATISFIES, type TaskStatus } from '../status.ts'
-import { wordList } from '../word-list.ts'
 
 // The work order of a task: what to do, with what, and what to report.
 

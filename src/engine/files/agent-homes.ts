@@ -4,7 +4,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isPlanId, type Millis, type PlanId } from '../../domain/id.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import { removeTree } from '../../safety/files/directory.ts'

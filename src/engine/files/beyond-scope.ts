@@ -9,7 +9,7 @@ import { cpSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'no
 import { dirname, join, relative } from 'node:path'
 import type { Interrupted } from '../../domain/command.ts'
 import type { Millis } from '../../domain/id.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { confinementOf } from '../../domain/policy/run-mode.ts'
 import { reservedScope } from '../../domain/reservation.ts'

@@ -4,8 +4,7 @@
 import { hash } from 'node:crypto'
 import { sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Sha256 } from '../../domain/id.ts'
-import { type Json, same } from '../../domain/json.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { type Json, orElse, same } from '../../domain/json.ts'
 import { effectOf, heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { LostOutput } from '../../domain/result.ts'
 

@@ -2,9 +2,10 @@
 // had left by then.
 
 import type { PlanId } from '../../domain/id.ts'
-import { isA, orElseAsync } from '../../domain/or-else.ts'
+import { isA } from '../../domain/json.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Run } from '../../domain/views/compare.ts'
+import { orElseAsync } from '../../safety/safety-refusal.ts'
 import type { AttemptRow, Entry, Page } from '../../stores/store.ts'
 import type { TreeEntry } from '../../workspace/workspace.ts'
 import { MissingChanges, readChanges } from '../rollback/attempt-changes.ts'

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import type { PlanId, Sha256 } from '../../domain/id.ts'
+import { isA } from '../../domain/json.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
-import { isA, orElseAsync } from '../../domain/or-else.ts'
 import { policyOf } from '../../domain/policy/policy-in-state.ts'
 import { ROLLBACK_STOPPED } from '../../domain/rollback/rollback-rules.ts'
 import { hasDueAlarm } from '../../domain/state/alarms.ts'
@@ -14,6 +14,7 @@ import { type InboxItem, inboxOf, reviewsOf, rollbackItem, type StoppedRollback 
 import { InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
 import { planState } from '../../domain/views/pages/plan-state.ts'
 import { summary } from '../../domain/views/summary.ts'
+import { orElseAsync } from '../../safety/safety-refusal.ts'
 import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
 import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import { withTitles } from '../attempts/resolve.ts'

@@ -5,7 +5,7 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { ShownPush } from '../../domain/gates/consent.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import type { Variables } from '../../safety/environment.ts'
 import { readPlainFileNow } from '../../safety/files/plain-file.ts'
 import { scriptWords, sha256 } from './command-files.ts'

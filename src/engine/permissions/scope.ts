@@ -1,12 +1,12 @@
 // Orders and answers for callers with a limited scope: whatever is outside appears not to exist.
 
 import type { PlanId } from '../../domain/id.ts'
-import type { Json } from '../../domain/json.ts'
-import { isA, orElseAsync } from '../../domain/or-else.ts'
+import { isA, type Json } from '../../domain/json.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { holderOf, reservedByOthers } from '../../domain/reservation.ts'
 import type { Result } from '../../domain/result.ts'
 import { explainScopeWait } from '../../domain/views/scope-wait.ts'
+import { orElseAsync } from '../../safety/safety-refusal.ts'
 import { type Entry, type Page, type PlanRow, StoreDamaged, type TaskRow } from '../../stores/store.ts'
 import { answer, artifactsIn } from '../answer-query.ts'
 import type { AnyQuery, Engine } from '../engine.ts'

@@ -2,11 +2,12 @@
 // otherwise all files. The change set is stored as a blob, and the result of the attempt names it.
 
 import type { Sha256 } from '../../domain/id.ts'
-import { isA, orElseAsync } from '../../domain/or-else.ts'
+import { isA } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { isWatched, keepsToScope, scopeOf } from '../../domain/plan-rules/effect.ts'
 import type { Failure, GitStanding, Prepared, Uncovered, WorkspaceStamp, Wrote } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { orElseAsync } from '../../safety/safety-refusal.ts'
 import type { Change, LeftOut } from '../../workspace/workspace.ts'
 import { ShortageMet, throwIfShort } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'

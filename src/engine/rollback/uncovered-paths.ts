@@ -4,7 +4,7 @@
 import { lstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import type { Millis } from '../../domain/id.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import type { Result, Uncovered, UncoveredPath } from '../../domain/result.ts'
 import type { LeftOut } from '../../workspace/workspace.ts'
 import type { Rooms } from '../rooms.ts'

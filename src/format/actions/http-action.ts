@@ -2,8 +2,7 @@
 
 import { z } from 'zod'
 import { HTTP_METHODS, headerFault, isSafeMethod } from '../../domain/actions/http-action.ts'
-import { isMap } from '../../domain/json.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { isMap, orElse } from '../../domain/json.ts'
 import type { Action } from '../../domain/plan.ts'
 import { asWritten, optional } from '../plan/codec.ts'
 import * as value from '../plan/schema-values.ts'

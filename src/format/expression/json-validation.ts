@@ -2,8 +2,7 @@
 // unknown ones by name, because ignoring a rule would accept what it forbids. `format` is an annotation, as the standard says.
 // References cannot leave the schema, nothing is fetched, and the work is bounded.
 
-import { isMap } from '../../domain/json.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { isMap, orElse } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { compilePattern, PatternError, Patterns } from './pattern.ts'
 

@@ -1,10 +1,9 @@
 // Checks every expression and template of a document when the plan is read, including the tasks they refer to.
 
-import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject, wordList } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { ValueKind } from '../../domain/plan.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
-import { wordList } from '../../domain/word-list.ts'
 import { actionPlaces, RESOLVED_KEYS } from '../actions/actions.ts'
 import { compile } from '../expression/expression.ts'
 import { parseTemplate, templateExpressions } from '../expression/template.ts'

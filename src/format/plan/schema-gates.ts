@@ -1,6 +1,7 @@
 // The schema of recovery, gates, approvers and notices. Which keys fit together is checked in rules.ts, with better messages.
 
 import { z } from 'zod'
+import { wordList } from '../../domain/json.ts'
 import { TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
 import type {
   Approvers,
@@ -14,7 +15,6 @@ import type {
   TaskDefinition,
 } from '../../domain/plan.ts'
 import { GATED_IMPACTS } from '../../domain/plan-values.ts'
-import { wordList } from '../../domain/word-list.ts'
 import { codec, optional, printedLast, record, sparse } from './codec.ts'
 import { command, retry, word, words } from './schema-parts.ts'
 import * as value from './schema-values.ts'

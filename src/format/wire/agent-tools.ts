@@ -2,8 +2,7 @@
 // costs; a test counts them.
 
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../domain/json.ts'
-import { wordList } from '../../domain/word-list.ts'
+import { type Json, type JsonObject, wordList } from '../../domain/json.ts'
 import { nonEmpty } from './field-schemas.ts'
 
 const TEXT_MAX = 100_000

@@ -4,8 +4,7 @@
 
 import { z } from 'zod'
 import type { Hint } from '../../domain/hint.ts'
-import { isMap, type JsonObject } from '../../domain/json.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { isMap, type JsonObject, orElse } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { ACTION_KEYS } from '../actions/actions.ts'
 import { raisePlan, raiseTask } from '../plan/definition-to-document.ts'

@@ -1,7 +1,7 @@
 // Sessions on the wire, and the plans of a session in the vocabulary of the session task planner.
 
 import { z } from 'zod'
-import { wordList } from '../../domain/word-list.ts'
+import { wordList } from '../../domain/json.ts'
 import type { SessionWord } from './answers/fields.ts'
 import { after, cursor, document, json, limit, nonEmpty, whole } from './field-schemas.ts'
 import { plannerChoice } from './plans.ts'

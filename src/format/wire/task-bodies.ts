@@ -3,9 +3,8 @@
 // outline or a plan document.
 
 import { isPlanName, isTaskName, type PlanName, type TaskName } from '../../domain/id.ts'
-import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject, wordList } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { wordList } from '../../domain/word-list.ts'
 import { asLiteral, fromLiteral } from '../expression/template.ts'
 import { isUuid, slug } from '../text/slug.ts'
 import { NOT_CHOSEN, type PlanOfStore } from './plans.ts'

@@ -6,7 +6,7 @@ import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, stat
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Hint } from '../../domain/hint.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { Models } from '../../runners/models.ts'

@@ -10,8 +10,7 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import type { DbRequest } from '../../domain/actions/db-action.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
-import { orElse } from '../../domain/or-else.ts'
+import { type Json, type JsonObject, orElse } from '../../domain/json.ts'
 import type { FailureClass } from '../../domain/result.ts'
 
 export interface DbJob {

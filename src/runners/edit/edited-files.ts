@@ -3,11 +3,11 @@
 
 import type { StructuredPatch } from 'diff'
 import type { Sha256 } from '../../domain/id.ts'
-import { isA, orElse, orElseAsync } from '../../domain/or-else.ts'
+import { isA, orElse } from '../../domain/json.ts'
 import type { Edit } from '../../domain/plan.ts'
 import type { PathGate } from '../../safety/files/path-gate.ts'
 import { sha256Of } from '../../safety/files/regular-file.ts'
-import { type Answer, failure, Refused, refuse } from '../../safety/safety-refusal.ts'
+import { type Answer, failure, orElseAsync, Refused, refuse } from '../../safety/safety-refusal.ts'
 import { inScope, type Patterns } from '../../safety/scope.ts'
 
 // Finds and replaces exact bytes in a file. Exactly one match is required unless the edit says all; a failure shows the nearest line,

@@ -2,7 +2,7 @@
 // because an outdated list is useless for killing.
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { shortageKindOf } from '../../domain/shortage.ts'
 import { codeOf, hasCode } from '../../safety/safety-refusal.ts'
 

@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { hasCode } from '../../safety/safety-refusal.ts'
 import type { AttemptMark, Ended, ProcessTree } from '../runner.ts'
 import { hasMarks, listProcesses, lookUpProcess, type Process } from './process-table.ts'

@@ -2,7 +2,7 @@
 // block this process nor fill its memory.
 
 import { accessSync, closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 
 /** Follows links. Null for anything but a readable regular file of at most that size. */
 export function readPlainFileNow(path: string, maxBytes: number): Buffer | null {

@@ -4,7 +4,7 @@
 import { realpathSync } from 'node:fs'
 import { readlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { ignoring } from '../safety-refusal.ts'
 
 const LINKS_MAX = 40

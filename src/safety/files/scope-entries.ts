@@ -3,7 +3,7 @@
 
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { relative } from 'node:path'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { isSystemError } from '../safety-refusal.ts'
 import { inScope, mayHold, type Patterns } from '../scope.ts'
 

@@ -1,7 +1,7 @@
 // The log of changes of the user's rules: one line of JSON for each, beside the rules. Written before the change, so that every rule has a
 // known author.
 
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { readPrivateFile, settingsFile, writePrivateFile } from '../files/private-file.ts'
 import { outsideOf, type SettingsPlace } from '../files/user-settings.ts'
 import { refuse } from '../safety-refusal.ts'

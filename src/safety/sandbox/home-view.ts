@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { realOrNull } from '../files/real-path.ts'
 import { isWithin } from '../find-program.ts'
 import { covers, type Patterns } from '../scope.ts'

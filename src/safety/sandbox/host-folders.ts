@@ -3,7 +3,7 @@
 
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { realOrNull } from '../files/real-path.ts'
 import { isWithin } from '../find-program.ts'
 

@@ -3,7 +3,7 @@
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 
 export interface Leftover {
   readonly names: readonly string[]

@@ -2,7 +2,7 @@
 // Planfold is killed, an empty folder may remain.
 
 import { lstatSync, mkdirSync, realpathSync, rmdirSync } from 'node:fs'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 
 interface Needed {
   count: number

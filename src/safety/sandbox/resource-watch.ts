@@ -5,7 +5,7 @@
 // Memory means private pages, shared pages once, and files in memory. Page cache is not counted, because the kernel can reclaim it.
 
 import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { SandboxLimits } from './sandbox.ts'
 

@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import type { Failure } from '../../domain/result.ts'
 import { failure } from '../safety-refusal.ts'
 import { makeControlGroup } from './cgroup.ts'

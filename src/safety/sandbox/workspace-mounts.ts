@@ -10,7 +10,7 @@
 
 import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import { protectedBy } from '../files/protected-path.ts'
 import { realOrNull } from '../files/real-path.ts'

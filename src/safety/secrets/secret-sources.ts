@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { advise, quoted } from '../../domain/hint.ts'
-import { wordList } from '../../domain/word-list.ts'
+import { wordList } from '../../domain/json.ts'
 import {
   printSecretSettings,
   readSecretSettings,

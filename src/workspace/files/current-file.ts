@@ -1,7 +1,7 @@
 // The current content of one path, read through open folders from the workspace down.
 
 import type { BigIntStats } from 'node:fs'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { hasCode } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import type { Stamp } from '../snapshots/stat-cache.ts'

@@ -1,7 +1,7 @@
 // File operations that can be retried: open, sync, rename; and new files that become visible only when complete.
 
 import * as fs from 'node:fs'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { codeOf, hasCode } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import type { Stamp } from '../snapshots/stat-cache.ts'

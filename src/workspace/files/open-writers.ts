@@ -3,7 +3,7 @@
 // Elsewhere it is unknown.
 
 import * as fs from 'node:fs'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 
 const PROC = '/proc'

@@ -2,7 +2,7 @@
 // characters are removed and single lines are enforced.
 
 import type { Actor, PlanId, PlanName, TaskName } from '../../domain/id.ts'
-import { wordList } from '../../domain/word-list.ts'
+import { wordList } from '../../domain/json.ts'
 
 export type CommitType = 'feat' | 'fix' | 'chore'
 

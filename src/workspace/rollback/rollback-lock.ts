@@ -4,7 +4,7 @@
 
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { orElse } from '../../domain/or-else.ts'
+import { orElse } from '../../domain/json.ts'
 import { makeFolder } from '../../safety/files/directory.ts'
 import { codeOf, isSystemError, refuse } from '../../safety/safety-refusal.ts'
 import { placeName } from '../files/path-text.ts'
