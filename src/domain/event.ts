@@ -425,6 +425,15 @@ export type EventType = Event['type']
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
 export type FieldsOf<T extends EventType> = Omit<EventOf<T>, 'type'>
 
+/** One append to the journal, as the views read it. */
+export interface PlanEntry {
+  readonly version: number
+  readonly now: Millis
+  readonly actor: string
+  readonly hash: Sha256
+  readonly events: readonly Event[]
+}
+
 export const isAttemptEnd = (event: Event): event is AttemptEnd =>
   event.type === 'attempt.succeeded' || event.type === 'attempt.failed' || event.type === 'attempt.lost'
 export type AttemptEnd = EventOf<'attempt.succeeded' | 'attempt.failed' | 'attempt.lost'>

@@ -1,4 +1,4 @@
-// JSON values: their type, equality, and size as text.
+// JSON values: their type, equality, and size as text. And values in general: some fields of one, a list of words, a look that may fail.
 
 import { DEPTH_MAX } from './limits.ts'
 
@@ -35,6 +35,10 @@ export function defined<T extends object>(record: T): { readonly [K in keyof T]:
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never
 }
 
+/** Only these fields. */
+export const pick = <T, K extends keyof T>(from: T, ...keys: readonly K[]): { readonly [key in K]: T[key] } =>
+  Object.fromEntries(keys.map(key => [key, from[key]])) as never
+
 export function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 }
@@ -65,3 +69,23 @@ function utf8Bytes(text: string): number {
   }
   return bytes
 }
+
+type WordsIn<T extends string> = T extends `${infer First} ${infer Rest}` ? First | WordsIn<Rest> : T
+
+/** A list of plain words, each of which the compiler knows: `wordList('a b')` is a list of `'a' | 'b'`. */
+export const wordList = <T extends string>(text: T): readonly WordsIn<T>[] => text.split(' ') as never
+
+/** For a look at a path, another process, foreign text: why it failed is of no interest. What is not expected is thrown. */
+export function orElse<T, F>(look: () => T, otherwise: F, isExpected: (error: unknown) => boolean = () => true): T | F {
+  try {
+    return look()
+  } catch (error) {
+    if (isExpected(error)) return otherwise
+    throw error
+  }
+}
+
+export const isA =
+  (kind: abstract new (...given: never[]) => Error) =>
+  (error: unknown): boolean =>
+    error instanceof kind

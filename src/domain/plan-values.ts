@@ -1,6 +1,7 @@
 // Values in the fields of a plan that do not refer to its tasks: commands, criteria, edits, impacts, approvers.
 
 import type { TaskName } from './id.ts'
+import { wordList } from './json.ts'
 
 /** Who may decide; anyone when no role is given. So many different people must approve; one can reject. */
 export interface Approvers {
@@ -38,27 +39,21 @@ export type Edit = { readonly sha256?: string } & (
 )
 
 /** What is hard or impossible to undo, as `policy.gates.before` names it. */
-export type GatedImpact =
-  | 'push'
-  | 'deploy'
-  | 'delete'
-  | 'migrate'
-  | 'spend'
-  | 'send'
-  | 'data'
-  | 'outside'
-  | 'instructions'
+export const GATED_IMPACTS = wordList('push deploy delete migrate spend send data outside instructions')
+export type GatedImpact = (typeof GATED_IMPACTS)[number]
 
 /** `unknown`: it runs code that does not appear in the plan, and may do any of these. `command`: `policy.commands` asks about it. */
 export type Impact = GatedImpact | 'unknown' | 'command'
 
 /** The classes of failures in a definition; see result.ts. */
-export type FailureKind = 'transient' | 'logic' | 'policy' | 'resource' | 'cancelled' | 'unknown'
+export const FAILURE_KINDS = wordList('transient logic policy resource cancelled unknown')
+export type FailureKind = (typeof FAILURE_KINDS)[number]
 
 /** A list is argv; a script is text for `sh -eu`. */
 export type CommandLine = { readonly argv: readonly string[] } | { readonly script: string }
 
-export type GateType = 'approval' | 'diff' | 'decision' | 'question' | 'schema' | 'invariant' | 'tests' | 'budget'
+export const GATE_TYPES = wordList('approval diff decision question schema invariant tests budget')
+export type GateType = (typeof GATE_TYPES)[number]
 
 /** The operation of a `git` task on the plan's own branch; it never pushes. */
 export type GitAction =

@@ -6,40 +6,15 @@
 //                     ↑        ├→ waiting (gate, parked, verdict) → completed | failed | ready
 //          blocked ⇄ ─┘        └→ ready (retry)          pending|ready|blocked → skipped | abandoned | cancelled
 
-export type PlanStatus = 'draft' | 'active' | 'paused' | 'blocked' | 'completed' | 'failed' | 'cancelled'
-export type TaskStatus =
-  | 'pending'
-  | 'ready'
-  | 'running'
-  | 'waiting'
-  | 'blocked'
-  | 'completed'
-  | 'failed'
-  | 'skipped'
-  | 'abandoned'
-  | 'cancelled'
+import { wordList } from './json.ts'
 
-export const PLAN_STATUSES: readonly PlanStatus[] = [
-  'draft',
-  'active',
-  'paused',
-  'blocked',
-  'completed',
-  'failed',
-  'cancelled',
-]
-export const TASK_STATUSES: readonly TaskStatus[] = [
-  'pending',
-  'ready',
-  'running',
-  'waiting',
-  'blocked',
-  'completed',
-  'failed',
-  'skipped',
-  'abandoned',
-  'cancelled',
-]
+export const PLAN_STATUSES = wordList('draft active paused blocked completed failed cancelled')
+export type PlanStatus = (typeof PLAN_STATUSES)[number]
+
+export const TASK_STATUSES = wordList(
+  'pending ready running waiting blocked completed failed skipped abandoned cancelled',
+)
+export type TaskStatus = (typeof TASK_STATUSES)[number]
 
 export const ENDED: ReadonlySet<TaskStatus> = new Set(['completed', 'failed', 'skipped', 'abandoned', 'cancelled'])
 /** These satisfy a `needs`. */

@@ -6,6 +6,7 @@ import type { PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { AdoptAsk, Adopted, Engine } from '../engine/engine.ts'
 import type { PlanRow } from '../stores/store.ts'
+import { pauseIdlePlan } from './rollback-plan.ts'
 
 export type AdoptionEnd = EventOf<'rollback.finished'> | EventOf<'rollback.stopped'>
 
@@ -97,14 +98,9 @@ const settledAs = (
 
 /** An adoption only changes files. A plan that no process runs is paused meanwhile, so that driving it for this starts no task. */
 async function holdStill({ engine }: AdoptRoom, into: PlanId): Promise<(() => Promise<void>) | null> {
-  const summary = await engine.ask({ type: 'summary', plan: into })
-  const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
-  if (!isIdle || summary?.rollback !== undefined) return null
-  const paused = await engine.submit(into, { type: 'pause', reason: 'adopting the work of a fork' })
-  if (!paused.ok) return null
-  return async () => {
-    await engine.submit(into, { type: 'resume' })
-  }
+  if ((await engine.ask({ type: 'summary', plan: into }))?.rollback !== undefined) return null
+  const paused = await pauseIdlePlan(engine, into, 'adopting the work of a fork')
+  return paused?.status === 'held' ? paused.resume : null
 }
 
 // Forks whose work is in no other plan yet. Neither they nor the plans they would be adopted into may be pruned: their stored files would

@@ -1,6 +1,7 @@
 // The analysis for the faces: the domain's rules, combined with facts from the format and the path gate.
 
 import { type Analysis, type AnalyzeOptions, analyze, type Finding, planErrors } from '../domain/analysis/analyze.ts'
+import { isA, orElse } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { decidedOutcomes } from '../format/expression/expression.ts'
 import { outputReads } from '../format/plan/output-reads.ts'
@@ -29,23 +30,14 @@ function known(definition: PlanDefinition): Pick<AnalyzeOptions, 'reads' | 'scop
   }
 }
 
-function folderFault(folder: string): string | null {
-  try {
-    parseRelativePath(folder)
-    return null
-  } catch (error) {
-    if (error instanceof Refused) return 'is not a folder inside the workspace'
-    throw error
-  }
-}
+const componentsOf = (path: string) => orElse(() => parseRelativePath(path), null, isA(Refused))
+
+const folderFault = (folder: string): string | null =>
+  componentsOf(folder) === null ? 'is not a folder inside the workspace' : null
 
 function fileFault(file: string): string | null {
-  try {
-    const components = parseRelativePath(file)
-    const rule = protectedBy(components, null)
-    return rule === null ? null : `is protected (${rule})`
-  } catch (error) {
-    if (error instanceof Refused) return 'is not a path inside the workspace'
-    throw error
-  }
+  const components = componentsOf(file)
+  if (components === null) return 'is not a path inside the workspace'
+  const rule = protectedBy(components, null)
+  return rule === null ? null : `is protected (${rule})`
 }

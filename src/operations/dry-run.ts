@@ -11,11 +11,12 @@ import { expandTasks } from '../domain/plan-rules/expand.ts'
 import { isAskedAbout } from '../domain/plan-rules/impact.ts'
 import { gatedIn } from '../domain/policy/policy-in-state.ts'
 import { allTasks } from '../domain/state/task-index.ts'
+import type { Briefing } from '../domain/views/board.ts'
 import type { Engine } from '../engine/engine.ts'
 
-export interface DryRunTask {
-  readonly task: TaskName
-  readonly title: string | null
+type Briefed = 'task' | 'title' | 'preconditions' | 'accept' | 'postconditions' | 'effects'
+
+export interface DryRunTask extends Pick<Briefing, Briefed> {
   readonly action: string
   readonly effect: string
   /** Null if it runs no command. */
@@ -39,12 +40,7 @@ export interface DryRunTask {
   readonly gate: GateAction | null
   /** The irreversible effect for which a person is asked right before it starts. */
   readonly gated: Impact | null
-  readonly preconditions: readonly Criterion[]
   readonly checks: readonly Criterion[]
-  readonly accept: readonly Criterion[]
-  readonly postconditions: readonly Criterion[]
-  /** What it may change; null if it does not say. */
-  readonly effects: readonly string[] | null
 }
 
 interface AlsoWaits {

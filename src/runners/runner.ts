@@ -2,6 +2,7 @@
 // throws, and stops soon after `stop` fires. It reports what happened; `engine/attempts/classify-outcome` judges it.
 
 import type { SettingsCaps, Spend } from '../domain/budget/amounts.ts'
+import type { AttemptOf } from '../domain/event.ts'
 import type { Hint } from '../domain/hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -49,11 +50,8 @@ export interface Stop {
   readonly graceMs?: number
 }
 
-export interface Attempt {
+export interface Attempt extends AttemptOf {
   readonly plan: PlanId
-  readonly task: TaskName
-  readonly visit: number
-  readonly attempt: number
   /** `<plan>/<task>/<visit>`: the same for every attempt of a visit (law L4). Passed on as PLANFOLD_KEY. */
   readonly key: string
   readonly definition: TaskDefinition

@@ -1,8 +1,11 @@
 // Finds our own helpers (git, gh, sh, bwrap): an absolute path, never from a relative entry of PATH and never inside a folder that others
 // may write. A repository that contains a program called `git` must not run it.
 
-import { accessSync, constants, lstatSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { lstatSync, readFileSync, type Stats } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { orElse } from '../domain/json.ts'
+import { isProgram } from './files/plain-file.ts'
+import { realOrNull } from './files/real-path.ts'
 
 const USUAL = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
 
@@ -52,13 +55,7 @@ export function foreignFolders(folder: string, home: string | undefined): readon
   return [...found].filter(each => each !== '/' && (each === real || own === null || !isWithin(own, each)))
 }
 
-function lookAt(path: string): Stats | null {
-  try {
-    return lstatSync(path)
-  } catch {
-    return null
-  }
-}
+const lookAt = (path: string): Stats | null => orElse(() => lstatSync(path), null)
 
 /** The repository of a worktree, from its `.git` file; the worktree itself if that names none. */
 function repositoryOf(worktree: string): string {
@@ -74,19 +71,6 @@ function repositoryOf(worktree: string): string {
 export const isWithin = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 
-function executable(file: string): string | null {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile() ? realpathSync(file) : null
-  } catch {
-    return null
-  }
-}
+const executable = (file: string): string | null => (isProgram(file) ? realOrNull(file) : null)
 
-export function realOrSame(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
+export const realOrSame = (path: string): string => realOrNull(path) ?? path

@@ -60,14 +60,28 @@ export function codeOf(error: unknown): string | null {
   return error.code
 }
 
-export async function ignoring<T>(codes: readonly string[], work: () => Promise<T>): Promise<T | null> {
+export const isSystemError = (error: unknown): boolean => codeOf(error) !== null
+
+export const hasCode =
+  (...codes: readonly string[]) =>
+  (error: unknown): boolean =>
+    codes.includes(codeOf(error) ?? '')
+
+export async function orElseAsync<T, F>(
+  look: () => Promise<T>,
+  otherwise: F,
+  isExpected: (error: unknown) => boolean,
+): Promise<T | F> {
   try {
-    return await work()
+    return await look()
   } catch (error) {
-    if (codes.includes(codeOf(error) ?? '')) return null
+    if (isExpected(error)) return otherwise
     throw error
   }
 }
+
+export const ignoring = <T>(codes: readonly string[], work: () => Promise<T>): Promise<T | null> =>
+  orElseAsync(work, null, hasCode(...codes))
 
 const FREE = 'free some, then try again'
 const BACK = 'mount it again'

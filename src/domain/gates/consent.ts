@@ -10,8 +10,7 @@ export const CONSENT = 'consent'
 
 export type Shown = ShownTask | ShownGate
 
-export interface ShownTask {
-  readonly type: 'task'
+interface ShownBefore {
   readonly plan: PlanId
   readonly name: string
   readonly definition: Sha256
@@ -19,6 +18,14 @@ export interface ShownTask {
   readonly approvers: Approvers | null
   readonly task: TaskName
   readonly visit: number
+  /** Everything the plan had written when its changes were reviewed; null without a review. */
+  readonly reviewed: readonly ShownChange[] | null
+  /** The words of the plan's author, which are not verified. */
+  readonly words: ShownWords
+}
+
+export interface ShownTask extends ShownBefore {
+  readonly type: 'task'
   readonly impact: Impact | null
   readonly effect: EffectClass
   /** Why some of it is still unknown; then `does` is unresolved, with its references. */
@@ -40,8 +47,6 @@ export interface ShownTask {
   readonly files: readonly ShownFile[]
   readonly remotes: { readonly [name: string]: string }
   readonly push?: ShownPush
-  /** Everything the plan had written when its changes were reviewed; null without a review. */
-  readonly reviewed: readonly ShownChange[] | null
   /** Other commands that run for it: its checks, the probe after a crash, the compensation. Unresolved. */
   readonly besides: readonly string[]
   /** It runs in a sandbox, which enforces what it may write and reach. Absent: its author is trusted. */
@@ -56,8 +61,6 @@ export interface ShownTask {
   readonly unknown?: 'ask'
   readonly hosts: readonly string[]
   readonly cost: string
-  /** The words of the plan's author, which are not verified. */
-  readonly words: ShownWords
 }
 
 export type ShownAction =
@@ -102,24 +105,15 @@ export interface ShownWords {
 }
 
 /** A gate, and everything that its approval releases. */
-export interface ShownGate {
+export interface ShownGate extends ShownBefore {
   readonly type: 'gate'
-  readonly plan: PlanId
-  readonly name: string
-  readonly definition: Sha256
-  readonly policy: Sha256
-  readonly approvers: Approvers | null
   readonly gate: GateType
-  readonly task: TaskName
-  readonly visit: number
   readonly show: readonly string[]
   readonly tasks: readonly ShownTask[]
   /** For a decision: the tasks behind each option. */
   readonly leads?: readonly { readonly outcome: string; readonly to: readonly TaskName[] }[]
   /** Also behind the gate, but unknown so far and asked about later. */
   readonly later: readonly TaskName[]
-  readonly reviewed: readonly ShownChange[] | null
   /** Changes outside the scopes of the tasks while they ran, in sentences. They do not count as the plan's. */
   readonly beside?: readonly string[]
-  readonly words: ShownWords
 }

@@ -1,6 +1,6 @@
 // Forms and their answers, checked by type.
 
-import type { Json, JsonObject } from '../json.ts'
+import { type Json, type JsonObject, orElse } from '../json.ts'
 import { suggest } from '../phrases.ts'
 import type { Field } from '../plan.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -63,12 +63,8 @@ export function listFrom(text: string): readonly string[] | null {
   const trimmed = text.trim()
   if (!trimmed.startsWith('['))
     return trimmed === '' ? [] : trimmed.split(trimmed.includes('\n') ? '\n' : ',').map(item => item.trim())
-  try {
-    const read = JSON.parse(trimmed) as Json
-    return Array.isArray(read) && read.every(item => typeof item === 'string') ? (read as readonly string[]) : null
-  } catch {
-    return null
-  }
+  const read = orElse(() => JSON.parse(trimmed) as Json, null)
+  return Array.isArray(read) && read.every(item => typeof item === 'string') ? (read as readonly string[]) : null
 }
 
 export function formFault(form: readonly Field[]): string | null {
@@ -93,12 +89,7 @@ export function isPattern(pattern: string): boolean {
   const bare = pattern.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x')
   if (/[()|]/.test(bare) && /\)[*+?{]/.test(bare)) return false
   if ((bare.match(/[*+{]/g) ?? []).length > REPEATS_MAX) return false
-  try {
-    new RegExp(pattern, 'u')
-    return true
-  } catch {
-    return false
-  }
+  return orElse(() => new RegExp(pattern, 'u'), null) !== null
 }
 
 /** Anchored at both ends. */

@@ -7,6 +7,8 @@
 //   http://example.org/a*  plain HTTP: these paths. With a method in front (`GET http://…`) only that one; GET covers HEAD
 //   tcp://127.0.0.1:5432   any connection to that port
 
+import { orElse } from '../json.ts'
+
 export interface NetworkRule {
   readonly text: string
   readonly scheme: 'any' | 'http' | 'https' | 'tcp'
@@ -90,12 +92,8 @@ function pathPattern(text: string): NetworkRule['path'] {
 export function plainHost(text: string): string | null {
   if (text.includes(':') && !text.startsWith('[')) return null
   if (text === '' || text.length > 1_000 || hasControl(text) || /[\s/?#@\\%*<>^|"`{}]/.test(text)) return null
-  let host: string
-  try {
-    host = new URL(`http://${text}/`).hostname
-  } catch {
-    return null
-  }
+  const host = orElse(() => new URL(`http://${text}/`).hostname, null)
+  if (host === null) return null
   if (host.startsWith('[')) return text.startsWith('[') ? host : null
   const name = host.endsWith('.') ? host.slice(0, -1) : host
   return name.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name) ? name : null

@@ -4,7 +4,7 @@
 
 import { mergedBy, mergeOf } from '../actions/git-action.ts'
 import type { TaskName } from '../id.ts'
-import { type Json, same, stableText } from '../json.ts'
+import { type Json, same, stableText, wordList } from '../json.ts'
 import type { ActionType, ChangeKind, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { compensatorOf, withRemedies } from '../plan-rules/expand.ts'
 import { fieldOf } from '../plan-rules/task-fields.ts'
@@ -12,16 +12,7 @@ import { fieldOf } from '../plan-rules/task-fields.ts'
 // Kinds of changes, and one-line summaries.
 
 /** In the order in which changes are listed, the most important first. */
-const CHANGE_KINDS = [
-  'action',
-  'scope',
-  'criteria',
-  'route',
-  'budget',
-  'data',
-  'wording',
-  'other',
-] as const satisfies readonly ChangeKind[]
+const CHANGE_KINDS = wordList('action scope criteria route budget data wording other') satisfies readonly ChangeKind[]
 
 export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
   action: 'action',

@@ -2,8 +2,8 @@
 // is part of the command, so that `decide` needs no history.
 
 import type { Reset, Rollback } from '../command.ts'
-import type { Event } from '../event.ts'
-import type { Millis, TaskName } from '../id.ts'
+import type { Event, PlanEntry } from '../event.ts'
+import type { TaskName } from '../id.ts'
 import { same } from '../json.ts'
 import { DONE_TASK } from '../plan-rules/graph-rules.ts'
 import { evolve } from '../state/evolve.ts'
@@ -15,11 +15,7 @@ import { ENDED } from '../status.ts'
 
 export type Meaning = Pick<Rollback, 'resets' | 'compensate' | 'ends'>
 
-interface Entry {
-  readonly version: number
-  readonly now: Millis
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'version' | 'now' | 'events'>
 
 /** The state of each task after entry `to`. `entries` is the whole journal, and `now` its fold. */
 export function meaningOf(entries: Iterable<Entry>, now: PlanState, to: number): Meaning {

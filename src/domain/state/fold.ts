@@ -4,7 +4,7 @@
 
 import { packLedger, unpackLedger } from '../budget/ledger.ts'
 import type { PlanId, Sha256, TaskName } from '../id.ts'
-import type { Json, JsonObject } from '../json.ts'
+import { type Json, type JsonObject, wordList } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { NO_AUTHORS } from '../plan-rules/authors.ts'
 import { RULES } from '../rules-version.ts'
@@ -82,98 +82,26 @@ export function newState(): PlanState {
 }
 
 const PLAN_KEYS = [
-  'id',
-  'status',
-  'revision',
-  'hash',
-  'origin',
-  'session',
-  'goal',
-  'version',
-  'createdAt',
-  'updatedAt',
-  'startedAt',
-  'endedAt',
-  'reason',
-  'archived',
-  'nextOrdinal',
-  'completedOrder',
-  'compensating',
-  'compensation',
-  'rules',
-] as const satisfies readonly (keyof PlanState)[]
+  ...wordList('id status revision hash origin session goal version createdAt updatedAt startedAt endedAt reason'),
+  ...wordList('archived nextOrdinal completedOrder compensating compensation rules'),
+] satisfies readonly (keyof PlanState)[]
 
 /** Packed only where they differ from a new plan. */
 const LATER_KEYS = [
-  'dialect',
-  'compensationFailures',
-  'compensationAt',
-  'ending',
-  'compensated',
-  'unsureCompensated',
-  'rollback',
-  'uncommitted',
-  'sinceCheckpoint',
-  'files',
-  'sandbox',
-  'layers',
-  'place',
-  'attempts',
-  'loops',
-  'breakers',
-  'questions',
-  'permits',
-  'proposals',
-  'halted',
-  'rounds',
-  'rollsBack',
-  'setBack',
-  'startedEntry',
-  'stampedEntry',
-  'agent',
-  'annotations',
-  'restored',
-  'shortage',
-  'lostOutputs',
-  'overBudget',
-  'authors',
-  'byHalt',
-] as const satisfies readonly (keyof PlanState)[]
+  ...wordList('dialect compensationFailures compensationAt ending compensated unsureCompensated rollback'),
+  ...wordList('uncommitted sinceCheckpoint files sandbox layers place attempts loops breakers questions permits'),
+  ...wordList('proposals halted rounds rollsBack setBack startedEntry stampedEntry agent annotations restored'),
+  ...wordList('shortage lostOutputs overBudget authors byHalt'),
+] satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()
 
 /** The order of a packed task; append new keys at the end. */
 const TASK_KEYS = [
-  'status',
-  'visit',
-  'attempt',
-  'failures',
-  'lost',
-  'readiedAt',
-  'startedAt',
-  'endedAt',
-  'retryAt',
-  'claim',
-  'prepared',
-  'result',
-  'reason',
-  'gate',
-  'handled',
-  'dormant',
-  'routedBy',
-  'goneBack',
-  'consent',
-  'feedback',
-  'recovering',
-  'recoveries',
-  'visitAt',
-  'escalated',
-  'addedAt',
-  'annotations',
-  'evaluations',
-  'refused',
-  'waitsSince',
-] as const satisfies readonly (keyof TaskState)[]
+  ...wordList('status visit attempt failures lost readiedAt startedAt endedAt retryAt claim prepared result reason'),
+  ...wordList('gate handled dormant routedBy goneBack consent feedback recovering recoveries visitAt escalated'),
+  ...wordList('addedAt annotations evaluations refused waitsSince'),
+] satisfies readonly (keyof TaskState)[]
 
 const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }
 

@@ -2,14 +2,15 @@
 // Bookkeeping (ready, blocked) is left to the log.
 
 import type { Command } from '../command.ts'
-import type { Event, EventOf } from '../event.ts'
+import type { Event, EventOf, PlanEntry } from '../event.ts'
 import { actionWords } from '../events/event-facts.ts'
 import type { Audited, EventKind } from '../events/event-row.ts'
 import { rowOf } from '../events/event-table.ts'
-import type { Millis, Sha256, TaskName } from '../id.ts'
+import type { Sha256, TaskName } from '../id.ts'
 import { defined, type Json, type JsonObject } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { allTasks } from '../state/task-index.ts'
+import type { Moment } from './timeline.ts'
 
 // The facts of an event can be verified elsewhere: hashes, argument vectors, exit codes, counts. Values that tasks returned appear as
 // hashes, so that a trail can be shown without them; tokens are omitted.
@@ -19,26 +20,14 @@ function factsOf(event: Event, about: Audited): JsonObject {
   return facts?.(event, about) ?? defined(Object.fromEntries(shows.map(key => [key, event[key]])))
 }
 
-export interface AuditLine {
-  readonly version: number
-  readonly at: Millis
-  readonly actor: string
+export interface AuditLine extends Omit<Moment, 'type'> {
   readonly hash: Sha256
   readonly kind: EventKind | 'command'
   readonly type: string
-  readonly task: TaskName | null
-  readonly text: string
   readonly facts: JsonObject
 }
 
-interface AuditedEntry {
-  readonly version: number
-  readonly now: Millis
-  readonly actor: string
-  readonly hash: Sha256
-  readonly command: Command
-  readonly events: readonly Event[]
-}
+type AuditedEntry = PlanEntry & { readonly command: Command }
 
 /** Reads entries in order, from the first, because the content of a task depends on the revision of the time. */
 export class AuditReader {

@@ -1,11 +1,11 @@
 // A plan as cards, one for each task; why a task waits; the work order for a claimant; tasks that a revision removed.
 
 import type { ActionType } from '../actions/actions.ts'
-import type { Event, Feedback } from '../event.ts'
+import type { Event, Feedback, PlanEntry } from '../event.ts'
 import { UNAGREED } from '../gates/consent-rules.ts'
 import { advise, type Hint, next } from '../hint.ts'
 import { type Millis, type Sha256, type TaskId, type TaskName, taskId } from '../id.ts'
-import type { Json, JsonObject } from '../json.ts'
+import { type Json, type JsonObject, pick, wordList } from '../json.ts'
 import { failedText, numberOf } from '../phrases.ts'
 import type {
   Author,
@@ -320,7 +320,9 @@ const NEEDS_SHOWN_MAX = 5
 
 // Every task with the details that people want to see, in document order.
 
-export interface Card {
+type StoredFacts = 'status' | 'visit' | 'attempt' | 'startedAt' | 'endedAt' | 'retryAt' | 'addedAt' | 'annotations'
+
+export interface Card extends Readonly<Pick<TaskState, StoredFacts>> {
   readonly id: TaskId
   readonly name: TaskName
   readonly title: string | null
@@ -329,19 +331,12 @@ export interface Card {
   readonly effect: EffectClass
   readonly runs: RunMode | null
   readonly author: Author
-  readonly status: TaskStatus
   readonly optional: boolean
   readonly needs: readonly TaskName[]
-  readonly visit: number
   /** Without the visits that a rollback opened. */
   readonly visits: number
-  readonly attempt: number
-  readonly startedAt: Millis | null
-  readonly endedAt: Millis | null
-  readonly retryAt: Millis | null
   /** Postponed, and `reason` says until when; absent for a retry. */
   readonly isLater?: true
-  readonly addedAt: Millis
   /** Its `sequence_order`, else its ordinal. */
   readonly sequence: number
   readonly assignee: string | null
@@ -351,7 +346,6 @@ export interface Card {
   readonly recovery?: string
   readonly outputs: Json
   readonly confidential?: true
-  readonly annotations: JsonObject
   readonly exit: number | null
 }
 
@@ -380,18 +374,9 @@ export function urgentTasks(
   return found
 }
 
-const URGENCY: readonly TaskStatus[] = [
-  'running',
-  'waiting',
-  'failed',
-  'blocked',
-  'ready',
-  'pending',
-  'completed',
-  'skipped',
-  'abandoned',
-  'cancelled',
-]
+const URGENCY: readonly TaskStatus[] = wordList(
+  'running waiting failed blocked ready pending completed skipped abandoned cancelled',
+)
 
 /** The reason of its current status; null when the stored reason is of an earlier status. */
 export function reasonNow({ status, reason, gate, refused, attempt, retryAt, readiedAt, startedAt }: TaskState) {
@@ -443,10 +428,7 @@ export function card(state: PlanState, task: TaskState): Card {
     needs: definition.needs ?? [],
     visit: task.visit,
     visits: countedVisits(task),
-    attempt: task.attempt,
-    startedAt: task.startedAt,
-    endedAt: task.endedAt,
-    retryAt: task.retryAt,
+    ...pick(task, 'attempt', 'startedAt', 'endedAt', 'retryAt'),
     ...(isLater(task) ? { isLater: true } : {}),
     addedAt: task.addedAt,
     sequence: sequenceOf(task),
@@ -476,11 +458,7 @@ export interface Removed {
   readonly definition: TaskDefinition
 }
 
-interface Entry {
-  readonly now: Millis
-  readonly actor: string
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'now' | 'actor' | 'events'>
 
 export class RemovedFinder {
   readonly #task: TaskName

@@ -1,6 +1,6 @@
 // The checkpoints of a plan: after each task, and wherever one was taken. A checkpoint is an entry; the state there is the fold up to it.
 
-import type { Event } from '../event.ts'
+import type { PlanEntry } from '../event.ts'
 import { type CheckpointName, checkpointName, type Millis, type TaskName } from '../id.ts'
 import type { GitStanding, WorkspaceStamp } from '../result.ts'
 
@@ -17,11 +17,7 @@ export interface Checkpoint {
 }
 
 /** A checkpoint other than `after` precedes what its entry started, so its state is that of the previous entry. */
-interface Entry {
-  readonly version: number
-  readonly now: Millis
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'version' | 'now' | 'events'>
 
 export function checkpointsOf(entries: Iterable<Entry>): Checkpoint[] {
   const found: Checkpoint[] = []

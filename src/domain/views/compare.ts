@@ -2,7 +2,7 @@
 // so they are shown but do not count as differences.
 
 import { actionFacts } from '../actions/actions.ts'
-import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
+import type { Millis, TaskName } from '../id.ts'
 import { type Json, type JsonObject, same } from '../json.ts'
 import { isEmpty, type SemanticDiff, semanticDiff, summarise } from '../revisions/semantic-diff.ts'
 import { countedVisits, type PlanState, type TaskState } from '../state/state.ts'
@@ -36,14 +36,9 @@ export interface Comparison {
   readonly files: readonly FilePair[]
 }
 
-export interface RunFacts {
-  readonly id: PlanId
+export interface RunFacts extends Readonly<Pick<PlanState, 'id' | 'origin' | 'reason' | 'revision' | 'hash'>> {
   readonly name: string
-  readonly origin: PlanId | null
   readonly status: PlanStatus
-  readonly reason: string | null
-  readonly revision: number
-  readonly hash: Sha256
   readonly durationMs: number | null
   readonly workMs: number
   readonly tasks: number

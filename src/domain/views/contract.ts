@@ -1,7 +1,7 @@
 // The contract of a plan: every criterion of its tasks and of its end, with the last verdict: evidence, judge, time and entry. Open
 // criteria are listed too.
 
-import type { Event } from '../event.ts'
+import type { Event, PlanEntry } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { Criterion, TaskDefinition } from '../plan.ts'
 import { commandOf, criterionText, effectsText } from '../plan-rules/criterion-text.ts'
@@ -52,17 +52,9 @@ export interface Judged {
   readonly tests: TestRun | null
 }
 
-export interface ContractEntry {
-  readonly version: number
-  readonly now: Millis
-  readonly actor: string
-  readonly hash: Sha256
-  readonly events: readonly Event[]
-}
-
 const ENGINE = 'engine'
 
-export function contractOf(entries: readonly ContractEntry[]): Contract {
+export function contractOf(entries: readonly PlanEntry[]): Contract {
   const state = newState()
   const ledger = new Ledger()
   for (const entry of entries) {
@@ -107,7 +99,7 @@ class Ledger {
     return [...this.#found].flatMap(([key, found]) => (key.startsWith(prefix) ? [found] : []))
   }
 
-  read(state: PlanState, event: Event, entry: ContractEntry): void {
+  read(state: PlanState, event: Event, entry: PlanEntry): void {
     switch (event.type) {
       case 'criterion.judged':
         if (event.stage !== 'precondition') return
@@ -151,7 +143,7 @@ class Ledger {
     }
   }
 
-  #note(state: PlanState, task: TaskName, part: ContractPart, verdict: Verdict, entry: ContractEntry): void {
+  #note(state: PlanState, task: TaskName, part: ContractPart, verdict: Verdict, entry: PlanEntry): void {
     const { evidence = null, said = null, log = null, tests = null } = verdict
     const visit = state.tasks.get(task)?.visit ?? 1
     const before = this.of(task, part, verdict.criterion)
@@ -162,7 +154,7 @@ class Ledger {
   }
 }
 
-const asked = ({ now, version, hash }: ContractEntry): Pick<Judged, 'at' | 'entry' | 'hash'> => ({
+const asked = ({ now, version, hash }: PlanEntry): Pick<Judged, 'at' | 'entry' | 'hash'> => ({
   at: now,
   entry: version,
   hash,

@@ -1,7 +1,7 @@
 // A plan since a given time, for people who do not watch it: what completed and failed, who decided what, what runs, what waits for whom,
 // and what is next. Work that was rolled back since is omitted.
 
-import type { Event, EventOf, GateVerdict } from '../event.ts'
+import type { EventOf, GateVerdict, PlanEntry } from '../event.ts'
 import { failureOf } from '../events/event-table.ts'
 import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
@@ -11,16 +11,13 @@ import { explain } from './board.ts'
 import { type InboxItem, inboxOf } from './inbox.ts'
 import { type Progress, planStatus, progress } from './summary.ts'
 
-export interface Digest {
+export interface Digest extends Readonly<Pick<PlanState, 'reason' | 'startedAt' | 'endedAt'>> {
   readonly plan: PlanId
   readonly name: string
   readonly title: string | null
   readonly status: PlanStatus
-  readonly reason: string | null
   readonly progress: Progress
   readonly entries: number
-  readonly startedAt: Millis | null
-  readonly endedAt: Millis | null
   readonly completed: readonly Ended[]
   readonly failed: readonly (Ended & { readonly message: string; readonly handled: boolean })[]
   readonly skipped: readonly (Ended & { readonly message: string })[]
@@ -66,11 +63,7 @@ export interface Ended {
   readonly attempts: number
 }
 
-interface Entry {
-  readonly now: Millis
-  readonly actor: string
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'now' | 'actor' | 'events'>
 
 const NEXT_MAX = 10
 

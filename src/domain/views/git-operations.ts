@@ -1,14 +1,12 @@
 // The changes of a plan in the repository, in order: commits of tasks, `git` tasks, and rollbacks. Without the worktrees of the plan and
 // its tasks, which a rollback keeps.
 
-import type { Event } from '../event.ts'
+import type { Event, PlanEntry } from '../event.ts'
 import { rowOf } from '../events/event-table.ts'
 import type { TaskName } from '../id.ts'
 import type { GitOperation, RefOperation } from '../plan-rules/git-operation.ts'
 
-interface Entry {
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'events'>
 
 export function gitOperationsOf(entries: Iterable<Entry>): readonly GitOperation[] {
   const found: GitOperation[] = []

@@ -1,10 +1,10 @@
 // The handoff at the end of a plan: what was done, how it was judged, and its artifacts.
 
-import type { Event, EventOf, GateVerdict, NotePlace, RecoveryChoice } from '../event.ts'
+import type { Event, EventOf, GateVerdict, NotePlace, PlanEntry, RecoveryChoice } from '../event.ts'
 import { failureOf } from '../events/event-table.ts'
 import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
-import type { JsonObject } from '../json.ts'
+import { type JsonObject, pick } from '../json.ts'
 import type { Criterion } from '../plan.ts'
 import { CONFIDENTIAL, confidentialMask, isConfidential } from '../plan-rules/confidential.ts'
 import type { FailureClass, Verdict } from '../result.ts'
@@ -60,22 +60,18 @@ interface Judged {
 // What a person or agent who takes over a plan must know, from its journal alone: requests, work, decisions, failures and reasons,
 // durations, locations. The same journal yields the same bytes on any machine, at any time.
 
-export interface Handoff extends Judged {
+type StoredFacts = 'reason' | 'origin' | 'place' | 'version' | 'createdAt' | 'startedAt' | 'endedAt'
+
+/** Made from the journal up to `version`, the number of its entries. */
+export interface Handoff extends Judged, Readonly<Pick<PlanState, StoredFacts>> {
   readonly plan: PlanId
   readonly name: string
   readonly title: string | null
   readonly goal: string | null
   readonly status: PlanStatus
-  readonly reason: string | null
-  readonly origin: PlanId | null
-  readonly place: string | null
-  /** The journal it was made from: the number of entries, and the last hash. */
-  readonly version: number
+  /** The hash of the last entry. */
   readonly head: string
   readonly askedBy: string
-  readonly createdAt: Millis
-  readonly startedAt: Millis | null
-  readonly endedAt: Millis | null
   readonly lastAt: Millis
   readonly done: readonly Criterion[]
   readonly revisions: readonly {
@@ -167,15 +163,7 @@ interface Setback {
   readonly hint: Hint | null
 }
 
-interface HandedEntry {
-  readonly version: number
-  readonly now: Millis
-  readonly actor: string
-  readonly hash: Sha256
-  readonly events: readonly Event[]
-}
-
-export function handoff(entries: readonly HandedEntry[]): Handoff {
+export function handoff(entries: readonly PlanEntry[]): Handoff {
   const state = newState()
   const story = newStory()
   for (const { version, now, actor, events } of entries) {
@@ -197,15 +185,10 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
     title: definition.title ?? null,
     goal: state.goal ?? definition.goal ?? null,
     status: planStatus(state),
-    reason: state.reason,
-    origin: state.origin,
-    place: state.place,
-    version: state.version,
+    ...pick(state, 'reason', 'origin', 'place', 'version'),
     head: last?.hash ?? '',
     askedBy: entries[0]?.actor ?? '',
-    createdAt: state.createdAt,
-    startedAt: state.startedAt,
-    endedAt: state.endedAt,
+    ...pick(state, 'createdAt', 'startedAt', 'endedAt'),
     lastAt: last?.now ?? state.createdAt,
     done: definition.done ?? [],
     tasks: state.order.map(task => taskFacts(task, tries.get(task.definition.id) ?? NONE)),

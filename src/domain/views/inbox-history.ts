@@ -1,7 +1,7 @@
 // The fate of an inbox item, found by folding the journal and checking after each entry whether it is present. Also: does a stopped
 // rollback still wait, according to the last entries?
 
-import type { Event, EventOf } from '../event.ts'
+import type { Event, EventOf, PlanEntry } from '../event.ts'
 import { tasksOf } from '../events/event-row.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { evolve } from '../state/evolve.ts'
@@ -10,12 +10,7 @@ import type { PlanState } from '../state/state.ts'
 import { askedOf, type InboxItem, itemOf, rollbackItem, type StoppedRollback } from './inbox.ts'
 import { sentence } from './timeline.ts'
 
-interface Entry {
-  readonly version: number
-  readonly now: Millis
-  readonly actor: string
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'version' | 'now' | 'actor' | 'events'>
 
 export interface Became {
   readonly item: InboxItem

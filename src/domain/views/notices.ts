@@ -1,7 +1,7 @@
 // The notifications of a plan, from its journal: an item waits for a person, an escalation, a timeout, the end of the plan. Each is sent
 // once; those about waiting items only while they wait, and those of one review together.
 
-import type { Event } from '../event.ts'
+import type { Event, PlanEntry } from '../event.ts'
 import { rowOf } from '../events/event-table.ts'
 import { next, type Step, type Wording, wordHint } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
@@ -25,11 +25,7 @@ export interface Due {
   readonly task?: TaskName
 }
 
-interface Entry {
-  readonly version: number
-  readonly now: Millis
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'version' | 'now' | 'events'>
 
 /** The notifications that an entry triggers. */
 export function dueIn({ version, now, events }: Entry): readonly Due[] {

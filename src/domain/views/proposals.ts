@@ -1,6 +1,6 @@
 // All proposed revisions of a plan, and their fate: open, accepted, declined, or void because another revision came first.
 
-import type { Event, Proposal } from '../event.ts'
+import type { PlanEntry, Proposal } from '../event.ts'
 import type { Millis } from '../id.ts'
 
 export type ProposalFate =
@@ -17,11 +17,7 @@ export interface ProposalCard extends Proposal {
   readonly fate: ProposalFate
 }
 
-interface Entry {
-  readonly now: Millis
-  readonly actor: string
-  readonly events: readonly Event[]
-}
+type Entry = Pick<PlanEntry, 'now' | 'actor' | 'events'>
 
 /** Entries in order, from the first. Oldest proposal first. */
 export function proposalsOf(entries: Iterable<Entry>): readonly ProposalCard[] {

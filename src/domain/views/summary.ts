@@ -1,15 +1,15 @@
 // A plan in a few lines: its state, and what waits for whom. The same for every face.
 
 import { firstLacking } from '../budget/budget-rules.ts'
-import type { GateAsks, Vote } from '../event.ts'
+import type { GateQuestion, Vote } from '../event.ts'
 import { backFrom } from '../gates/gates.ts'
 import { advise, aimHint, type Hint, next, quoted } from '../hint.ts'
-import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
-import type { JsonObject } from '../json.ts'
+import type { Millis, PlanId, TaskName } from '../id.ts'
+import { pick } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
 import { failedText, reasonBesides } from '../phrases.ts'
 import type { Field } from '../plan.ts'
-import type { Uncovered, Verdict } from '../result.ts'
+import type { Uncovered } from '../result.ts'
 import { howToStartOver } from '../rules/start-over.ts'
 import type { Shortage } from '../shortage.ts'
 import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '../state/state.ts'
@@ -209,7 +209,10 @@ export interface FailedTask {
   readonly hint?: Hint
 }
 
-export interface Summary {
+type StoredTimes = Readonly<Pick<PlanState, 'createdAt' | 'updatedAt' | 'startedAt' | 'endedAt'>>
+type StoredFacts = Pick<PlanState, 'reason' | 'revision' | 'version' | 'origin' | 'place' | 'archived' | 'annotations'>
+
+export interface Summary extends Readonly<StoredFacts>, StoredTimes {
   readonly id: PlanId
   readonly name: string
   readonly title: string | null
@@ -218,17 +221,6 @@ export interface Summary {
   readonly session: string | null
   readonly agent: string | null
   readonly status: PlanStatus
-  readonly reason: string | null
-  readonly revision: number
-  readonly version: number
-  readonly origin: PlanId | null
-  readonly place: string | null
-  readonly archived: boolean
-  readonly createdAt: Millis
-  readonly updatedAt: Millis
-  readonly startedAt: Millis | null
-  readonly endedAt: Millis | null
-  readonly annotations: JsonObject
   readonly progress: Progress
   readonly running: readonly TaskName[]
   readonly waiting: readonly Waiting[]
@@ -259,14 +251,9 @@ interface Asked {
   readonly pauses?: true
 }
 
-export interface Waiting {
+export interface Waiting extends Omit<GateQuestion, 'binds'> {
   readonly task: TaskName
-  readonly asks: GateAsks
   readonly since: Millis
-  readonly hash?: Sha256
-  readonly shown?: Sha256
-  readonly evidence?: readonly Verdict[]
-  readonly expiresAt?: Millis
   readonly releases?: Releases
   readonly back?: TaskName
   readonly votes?: readonly Vote[]
@@ -297,17 +284,8 @@ function summarize(state: PlanState): Summary {
     session: state.session,
     agent: state.agent,
     status: planStatus(state),
-    reason: state.reason,
-    revision: state.revision,
-    version: state.version,
-    origin: state.origin,
-    place: state.place,
-    archived: state.archived,
-    createdAt: state.createdAt,
-    updatedAt: state.updatedAt,
-    startedAt: state.startedAt,
-    endedAt: state.endedAt,
-    annotations: state.annotations,
+    ...pick(state, 'reason', 'revision', 'version', 'origin', 'place', 'archived'),
+    ...pick(state, 'createdAt', 'updatedAt', 'startedAt', 'endedAt', 'annotations'),
     progress: progress(state),
     running,
     waiting,

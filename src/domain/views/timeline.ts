@@ -1,6 +1,6 @@
 // One sentence for each event, for `log`, live views and the audit trail.
 
-import type { Event } from '../event.ts'
+import type { Event, PlanEntry } from '../event.ts'
 import type { PlanWording } from '../events/event-row.ts'
 import { rowOf } from '../events/event-table.ts'
 import type { Millis, TaskName } from '../id.ts'
@@ -16,12 +16,7 @@ export interface Moment {
 }
 
 export function timeline(
-  entry: {
-    readonly now: Millis
-    readonly version: number
-    readonly actor: string
-    readonly events: readonly Event[]
-  },
+  entry: Pick<PlanEntry, 'now' | 'version' | 'actor' | 'events'>,
   words?: PlanWording,
 ): readonly Moment[] {
   return entry.events.map(event => ({

@@ -2,7 +2,7 @@
 // covers.
 
 import { createHash } from 'node:crypto'
-import type { Question } from '../../domain/event.ts'
+import type { AttemptOf, Question } from '../../domain/event.ts'
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import {
   type CountedDecision,
@@ -19,11 +19,8 @@ import { newQuestionId } from '../gates/inbox-id.ts'
 const ENGINE = 'engine' as Actor
 const ASKER = 'planfold'
 
-export interface NetworkUser {
+export interface NetworkUser extends AttemptOf {
   readonly plan: PlanId
-  readonly task: TaskName
-  readonly visit: number
-  readonly attempt: number
   readonly isWanted: (state: PlanState) => boolean
 }
 

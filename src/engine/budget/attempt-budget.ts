@@ -7,7 +7,8 @@ import { BUDGET_CODE, isCounted } from '../../domain/budget/budget-rules.ts'
 import { amountLeft, largeAbove } from '../../domain/budget/judge-spend.ts'
 import { newLedger } from '../../domain/budget/ledger.ts'
 import type { Visit } from '../../domain/budget/visit-caps.ts'
-import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
+import type { AttemptOf } from '../../domain/event.ts'
+import type { Actor, PlanId } from '../../domain/id.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { AttemptBudget, Reserved, ReserveOptions } from '../../runners/runner.ts'
@@ -17,11 +18,8 @@ import type { Rooms } from '../rooms.ts'
 
 const ENGINE = 'engine' as Actor
 
-export interface Spender {
+export interface Spender extends AttemptOf {
   readonly plan: PlanId
-  readonly task: TaskName
-  readonly visit: number
-  readonly attempt: number
 }
 
 const UNKNOWNS_MAX = 5

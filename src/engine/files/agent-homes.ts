@@ -4,10 +4,11 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isPlanId, type Millis, type PlanId } from '../../domain/id.ts'
+import { orElse } from '../../domain/json.ts'
 import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import { removeTree } from '../../safety/files/directory.ts'
-import { codeOf } from '../../safety/safety-refusal.ts'
+import { hasCode } from '../../safety/safety-refusal.ts'
 import type { Rooms } from '../rooms.ts'
 
 /** Removes those of plans that ended before `before`; returns of how many plans. */
@@ -34,10 +35,6 @@ export async function pruneAgentHomes(
 }
 
 function plansIn(folder: string): readonly PlanId[] {
-  try {
-    return readdirSync(folder).filter(isPlanId)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return []
-    throw error
-  }
+  const names: readonly string[] = orElse(() => readdirSync(folder), [], hasCode('ENOENT'))
+  return names.filter(isPlanId)
 }

@@ -9,6 +9,7 @@ import { cpSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'no
 import { dirname, join, relative } from 'node:path'
 import type { Interrupted } from '../../domain/command.ts'
 import type { Millis } from '../../domain/id.ts'
+import { orElse } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { confinementOf } from '../../domain/policy/run-mode.ts'
 import { reservedScope } from '../../domain/reservation.ts'
@@ -16,7 +17,7 @@ import { besideSentences, type Failure, type OutsideChanges, type Result } from 
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { makeFolder, removeTree } from '../../safety/files/directory.ts'
-import { codeOf } from '../../safety/safety-refusal.ts'
+import { codeOf, hasCode } from '../../safety/safety-refusal.ts'
 import type { Beyond } from '../../safety/sandbox/sandbox.ts'
 import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
@@ -138,14 +139,7 @@ const filesBelow = (folder: string): readonly string[] =>
     .filter(entry => !entry.isDirectory())
     .map(entry => relative(folder, join(entry.parentPath, entry.name)))
 
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return []
-    throw error
-  }
-}
+const namesIn = (folder: string): readonly string[] => orElse(() => readdirSync(folder), [], hasCode('ENOENT'))
 
 function move(from: string, to: string): void {
   makeFolder(dirname(to), 0o700)

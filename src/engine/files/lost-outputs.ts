@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto'
 import { sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Sha256 } from '../../domain/id.ts'
-import { type Json, same } from '../../domain/json.ts'
+import { type Json, orElse, same } from '../../domain/json.ts'
 import { effectOf, heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { LostOutput } from '../../domain/result.ts'
 
@@ -97,11 +97,7 @@ async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<
 function isAsRecorded(recorded: Json, bytes: Buffer, sha256: Sha256): boolean {
   if (recorded !== null && typeof recorded === 'object' && 'artifact' in recorded && recorded.artifact === sha256)
     return true
-  try {
-    return same(JSON.parse(bytes.toString('utf8')), recorded)
-  } catch {
-    return false
-  }
+  return orElse(() => same(JSON.parse(bytes.toString('utf8')), recorded), false)
 }
 
 /** What the plan's own tasks left there last, as far as it was recorded, is no loss. */

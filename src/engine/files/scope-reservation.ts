@@ -5,6 +5,7 @@ import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { actionFacts } from '../../domain/actions/actions.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
+import { orElse } from '../../domain/json.ts'
 import { needsReservation, reservedScope } from '../../domain/reservation.ts'
 import type { Reserves } from '../../domain/result.ts'
 import { inLine } from '../../domain/rules/scheduling.ts'
@@ -69,13 +70,8 @@ export function realPath(path: string): string {
   return real
 }
 
-function linkAt(path: string): string | null {
-  try {
-    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null
-  } catch {
-    return null
-  }
-}
+const linkAt = (path: string): string | null =>
+  orElse(() => (lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null), null)
 
 type Reserved = { readonly reserves?: Reserves; readonly waits?: ScopeWait }
 

@@ -2,8 +2,10 @@
 // had left by then.
 
 import type { PlanId } from '../../domain/id.ts'
+import { isA } from '../../domain/json.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Run } from '../../domain/views/compare.ts'
+import { orElseAsync } from '../../safety/safety-refusal.ts'
 import type { AttemptRow, Entry, Page } from '../../stores/store.ts'
 import type { TreeEntry } from '../../workspace/workspace.ts'
 import { MissingChanges, readChanges } from '../rollback/attempt-changes.ts'
@@ -52,14 +54,8 @@ async function entriesOf(rooms: Rooms, plan: PlanId): Promise<readonly Entry[]> 
 }
 
 /** A pruned change set is unknown, not a failure. */
-async function changed(rooms: Rooms, changes: Parameters<typeof readChanges>[1]) {
-  try {
-    return await readChanges(rooms, changes)
-  } catch (error) {
-    if (error instanceof MissingChanges) return []
-    throw error
-  }
-}
+const changed = (rooms: Rooms, changes: Parameters<typeof readChanges>[1]) =>
+  orElseAsync(() => readChanges(rooms, changes), [], isA(MissingChanges))
 
 function contentText(entry: TreeEntry | null): string | null {
   if (entry === null) return null

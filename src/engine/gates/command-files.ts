@@ -2,12 +2,13 @@
 // Read synchronously, so that nothing of ours runs between two reads. Only files covered by an approval are read.
 
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import type { ShownFile } from '../../domain/gates/consent.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
 import { isProgram, readPlainFileNow } from '../../safety/files/plain-file.ts'
+import { realOrNull } from '../../safety/files/real-path.ts'
 
 /** A command that names more than this is not started. */
 const NAMES_MAX = 50_000
@@ -26,7 +27,7 @@ export interface Named extends ShownFile {
 /** The files and folders among the words of a command, sorted by name. */
 export function namedFiles(root: string, cwd: string, argv: readonly string[]): readonly Named[] {
   const found = new Map<string, Named>()
-  const base = realOf(root) ?? root
+  const base = realOrNull(root) ?? root
   const from = resolve(base, cwd)
   let looked = 0
   const look = (name: string, isScript: boolean): void => {
@@ -78,7 +79,7 @@ const CUTS = ' \t\r\n;|&<>()`'
 function fileAt(root: string, from: string, name: string, onlyInside: boolean): Named | null {
   if (name === '' || name.length > NAME_MAX || name.includes('\0')) return null
   const path = resolve(from, name)
-  const real = realOf(path)
+  const real = realOrNull(path)
   if (real === null) return null
   const isInside = isWithin(root, real)
   if (onlyInside && !isInside) return null
@@ -104,7 +105,7 @@ function fileAt(root: string, from: string, name: string, onlyInside: boolean): 
 /** A folder of the workspace with all its files, if the word is written as a path, `dist/` or `./dist`. A bare word may mean anything. */
 function folderAt(root: string, from: string, name: string): Named | null {
   if (!name.includes('/') || name.length > NAME_MAX || name.includes('\0')) return null
-  const real = realOf(resolve(from, name))
+  const real = realOrNull(resolve(from, name))
   if (real === null || !isWithin(root, real) || statSync(real, { throwIfNoEntry: false })?.isDirectory() !== true)
     return null
   const path = `${relative(root, real)}/`
@@ -129,7 +130,7 @@ const byPlace = (a: Parameters<typeof placeOf>[0], b: Parameters<typeof placeOf>
 
 /** The path of the program that the first word starts. Another program of the same name has another path. */
 export function programOf(root: string, cwd: string, word: string, environment: Variables): string | null {
-  const base = realOf(root) ?? root
+  const base = realOrNull(root) ?? root
   const inside = (path: string): string => (isWithin(base, path) ? relative(base, path) : path)
   if (word.includes('/')) {
     const path = resolve(base, cwd, word)
@@ -178,21 +179,13 @@ function textOf(path: string): string | null {
 /** The content at a path of the workspace: the hash of a file, else its kind; null if nothing exists. */
 export function contentAt(root: string, path: string): { readonly is: string | null; readonly bytes: Buffer | null } {
   const file = resolve(root, path)
-  const real = realOf(file)
+  const real = realOrNull(file)
   if (real === null) return { is: null, bytes: null }
   const stat = statSync(real, { throwIfNoEntry: false })
   if (stat === undefined) return { is: null, bytes: null }
   if (!stat.isFile()) return { is: stat.isDirectory() ? 'a folder' : 'a special file', bytes: null }
-  const named = fileAt(realOf(root) ?? root, root, path, false)
+  const named = fileAt(realOrNull(root) ?? root, root, path, false)
   return named === null ? { is: null, bytes: null } : { is: named.sha256, bytes: named.bytesThere }
-}
-
-function realOf(path: string): string | null {
-  try {
-    return realpathSync(path)
-  } catch {
-    return null
-  }
 }
 
 function isWithin(root: string, path: string): boolean {

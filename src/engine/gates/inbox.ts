@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { PlanId, Sha256 } from '../../domain/id.ts'
+import { isA } from '../../domain/json.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
 import { policyOf } from '../../domain/policy/policy-in-state.ts'
 import { ROLLBACK_STOPPED } from '../../domain/rollback/rollback-rules.ts'
@@ -13,6 +14,7 @@ import { type InboxItem, inboxOf, reviewsOf, rollbackItem, type StoppedRollback 
 import { InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
 import { planState } from '../../domain/views/pages/plan-state.ts'
 import { summary } from '../../domain/views/summary.ts'
+import { orElseAsync } from '../../safety/safety-refusal.ts'
 import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
 import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import { withTitles } from '../attempts/resolve.ts'
@@ -98,14 +100,8 @@ async function plansThatWait(rooms: Rooms): Promise<readonly PlanId[]> {
   return found
 }
 
-async function countIn(store: Store, row: PlanRow): Promise<number | null> {
-  try {
-    return (await waitingIn(store, row)).length
-  } catch (error) {
-    if (error instanceof StoreDamaged) return null
-    throw error
-  }
-}
+const countIn = (store: Store, row: PlanRow): Promise<number | null> =>
+  orElseAsync(async () => (await waitingIn(store, row)).length, null, isA(StoreDamaged))
 
 export async function inboxFate({ store }: Rooms, id: string): Promise<InboxFate | null> {
   for (const row of await plansIn(store, [...OPEN, ...OVER])) {

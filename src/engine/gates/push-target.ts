@@ -5,6 +5,7 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { ShownPush } from '../../domain/gates/consent.ts'
+import { orElse } from '../../domain/json.ts'
 import type { Variables } from '../../safety/environment.ts'
 import { readPlainFileNow } from '../../safety/files/plain-file.ts'
 import { scriptWords, sha256 } from './command-files.ts'
@@ -186,12 +187,8 @@ function everything(repository: Repository): Setting {
 }
 
 function looseRefs(common: string): readonly string[] {
-  try {
-    const entries = readdirSync(join(common, 'refs'), { recursive: true, withFileTypes: true })
-    return entries.filter(one => one.isFile()).map(one => join(one.parentPath, one.name).slice(common.length + 1))
-  } catch {
-    return []
-  }
+  const entries = orElse(() => readdirSync(join(common, 'refs'), { recursive: true, withFileTypes: true }), [])
+  return entries.filter(one => one.isFile()).map(one => join(one.parentPath, one.name).slice(common.length + 1))
 }
 
 function hookOf(

@@ -1,11 +1,12 @@
 // Orders and answers for callers with a limited scope: whatever is outside appears not to exist.
 
 import type { PlanId } from '../../domain/id.ts'
-import type { Json } from '../../domain/json.ts'
+import { isA, type Json } from '../../domain/json.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { holderOf, reservedByOthers } from '../../domain/reservation.ts'
 import type { Result } from '../../domain/result.ts'
 import { explainScopeWait } from '../../domain/views/scope-wait.ts'
+import { orElseAsync } from '../../safety/safety-refusal.ts'
 import { type Entry, type Page, type PlanRow, StoreDamaged, type TaskRow } from '../../stores/store.ts'
 import { answer, artifactsIn } from '../answer-query.ts'
 import type { AnyQuery, Engine } from '../engine.ts'
@@ -38,14 +39,8 @@ function seenBy({ store }: Rooms, { scope }: ScopedCaller): Seen {
 }
 
 /** Without a readable journal the session is unknown, so nobody sees the plan by it. */
-async function sessionOf(store: Rooms['store'], plan: PlanId): Promise<string | null> {
-  try {
-    return (await store.state(plan))?.session ?? null
-  } catch (error) {
-    if (error instanceof StoreDamaged) return null
-    throw error
-  }
-}
+const sessionOf = (store: Rooms['store'], plan: PlanId): Promise<string | null> =>
+  orElseAsync(async () => (await store.state(plan))?.session ?? null, null, isA(StoreDamaged))
 
 async function isReferenceSeen({ store }: Rooms, isSeen: Seen, reference: string): Promise<boolean> {
   const found = await store.find(reference)

@@ -15,7 +15,7 @@ export async function verifiedEntries(
   let entries = 0
   let head = ''
   for (let limit = PAGE; ; ) {
-    const page = await pageOf(store, plan, { after: entries, limit, previous: head })
+    const page = await readPage(store, plan, { after: entries, limit, previous: head })
     if (page instanceof ChainBroken) {
       // Entries before it are valid, and passed on first.
       const sound = page.version - 1 - entries
@@ -35,7 +35,8 @@ export async function verifiedEntries(
   }
 }
 
-async function pageOf(
+/** A page of the journal, or where its chain is broken. */
+export async function readPage(
   store: Pick<Store, 'read'>,
   plan: PlanId,
   options: { readonly after: number; readonly limit: number; readonly previous: string },

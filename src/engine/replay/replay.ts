@@ -13,6 +13,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { ChainBroken, type Entry, type Position, type Store } from '../../stores/store.ts'
 import type { Difference, Replay, ReplayFault } from '../queries.ts'
+import { readPage } from '../records/verify-chain.ts'
 import { firstDifference } from './first-difference.ts'
 import { ReplayLoop } from './replay-loop.ts'
 
@@ -112,7 +113,7 @@ export async function replay(store: Pick<Store, 'read'>, plan: PlanId, name: str
   let fault: ReplayFault | null = null
   try {
     for (let limit = PAGE; fault === null; ) {
-      const page = await readPage(store, plan, replaying, limit)
+      const page = await readPage(store, plan, { after: replaying.entries, limit, previous: replaying.head })
       if (page instanceof ChainBroken) {
         // Entries before it are judged first.
         const sound = page.version - 1 - replaying.entries
@@ -130,20 +131,6 @@ export async function replay(store: Pick<Store, 'read'>, plan: PlanId, name: str
     await replaying.close()
   }
   return { plan, name, ok: fault === null, ...replaying.report(), fault }
-}
-
-async function readPage(
-  store: Pick<Store, 'read'>,
-  plan: PlanId,
-  { entries, head }: Replaying,
-  limit: number,
-): Promise<readonly Entry[] | ChainBroken> {
-  try {
-    return await store.read(plan, { after: entries, limit, previous: head })
-  } catch (error) {
-    if (error instanceof ChainBroken) return error
-    throw error
-  }
 }
 
 function chainFault({ fault, version, position, message }: ChainBroken): ReplayFault {

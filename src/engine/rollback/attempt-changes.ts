@@ -2,10 +2,12 @@
 // otherwise all files. The change set is stored as a blob, and the result of the attempt names it.
 
 import type { Sha256 } from '../../domain/id.ts'
+import { isA } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { isWatched, keepsToScope, scopeOf } from '../../domain/plan-rules/effect.ts'
 import type { Failure, GitStanding, Prepared, Uncovered, WorkspaceStamp, Wrote } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { orElseAsync } from '../../safety/safety-refusal.ts'
 import type { Change, LeftOut } from '../../workspace/workspace.ts'
 import { ShortageMet, throwIfShort } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
@@ -103,14 +105,8 @@ export async function readChanges(rooms: Rooms, id: Sha256): Promise<readonly Ch
 }
 
 /** A change set of another plan; null if it is missing, so that one plan's loss does not stop another. */
-export async function readOthersChanges(rooms: Rooms, id: Sha256): Promise<readonly Change[] | null> {
-  try {
-    return await readChanges(rooms, id)
-  } catch (error) {
-    if (error instanceof MissingChanges) return null
-    throw error
-  }
-}
+export const readOthersChanges = (rooms: Rooms, id: Sha256): Promise<readonly Change[] | null> =>
+  orElseAsync(() => readChanges(rooms, id), null, isA(MissingChanges))
 
 /** A change set that the journal names is missing from the content store. */
 export class MissingChanges extends Error {

@@ -4,6 +4,7 @@
 import { lstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import type { Millis } from '../../domain/id.ts'
+import { orElse } from '../../domain/json.ts'
 import type { Result, Uncovered, UncoveredPath } from '../../domain/result.ts'
 import type { LeftOut } from '../../workspace/workspace.ts'
 import type { Rooms } from '../rooms.ts'
@@ -45,9 +46,5 @@ export const leftUncovered = ({ path, reason, gone }: UncoveredPath): LeftOut =>
 /** Undefined if nothing exists there; null if it cannot be read, or its name is not valid text. */
 export function statOf(root: string, path: string): Stats | null | undefined {
   if (/\p{Surrogate}/u.test(path)) return null
-  try {
-    return lstatSync(join(root, path), { throwIfNoEntry: false })
-  } catch {
-    return null
-  }
+  return orElse(() => lstatSync(join(root, path), { throwIfNoEntry: false }), null)
 }

@@ -193,18 +193,15 @@ const leaves = below.refine(
 /** Files to add, and entries in the agent's own settings files, that install the Planfold tools and instructions. */
 const install = z.strictObject({
   tested: z.boolean().optional(),
-  folder: below.optional().meta({ description: "Of its settings, below the person's home; in a project `.NAME`." }),
-  variable: variable.optional().meta({ description: 'Names that folder instead.' }),
-  folders: z.array(below).max(20).optional().meta({ description: 'Those that are ours alone, the outermost first.' }),
+  folder: below.optional().describe("Of its settings, below the person's home; in a project `.NAME`."),
+  variable: variable.optional().describe('Names that folder instead.'),
+  folders: z.array(below).max(20).optional().describe('Those that are ours alone, the outermost first.'),
   files: z
     .array(
       z
         .strictObject({
           path: below,
-          at_root: z
-            .boolean()
-            .optional()
-            .meta({ description: 'In the project itself, not in its folder of settings.' }),
+          at_root: z.boolean().optional().describe('In the project itself, not in its folder of settings.'),
           project_only: z.boolean().optional(),
           text: z.string().max(200_000).optional(),
           json: z.json().optional(),
@@ -213,7 +210,7 @@ const install = z.strictObject({
             .array(z.strictObject({ path: words, value: z.json(), item: z.literal(true).optional() }))
             .min(1)
             .optional(),
-          others: z.array(below).optional().meta({ description: 'Other names of the same file.' }),
+          others: z.array(below).optional().describe('Other names of the same file.'),
         })
         .refine(
           ({ text, json, toml, entries }) => [text, json, toml, entries].filter(one => one !== undefined).length === 1,

@@ -16,7 +16,7 @@ const values = z.union([z.array(dbValue), z.record(z.string(), dbValue)]).option
 
 const db = z
   .strictObject({
-    url: value.line.meta({ description: 'sqlite:FILE, a file of the workspace.' }),
+    url: value.line.describe('sqlite:FILE, a file of the workspace.'),
     query: optional(value.line, 'One statement that only reads. Output: rows.'),
     execute: optional(
       z.union([value.line, z.array(z.union([value.line, z.strictObject({ sql: value.line, values })])).min(1)]),
@@ -26,7 +26,7 @@ const db = z
       z.union([value.line, value.lines.min(1)]),
       'Files with SQL, each applied once, all or nothing. Output: applied.',
     ),
-    values: values.meta({ description: 'For the ? or :name in the statement.' }),
+    values: values.describe('For the ? or :name in the statement.'),
     rows: optional(value.count(DB_ROWS_MAX), 'How many rows a query may give; 1000.'),
     key: optional(value.line, 'Of execute: auto. With one it is never applied twice.'),
   })

@@ -8,7 +8,7 @@ type Decide = Extract<Action, { readonly type: 'decide' }>
 
 export const DECIDE: ActionFormat<Decide> = {
   ...keyed<Decide>('decide', {
-    expression: ['decide', value.line.meta({ description: 'An expression that yields the name of an outcome.' })],
+    expression: ['decide', value.line.describe('An expression that yields the name of an outcome.')],
   }),
   words: ({ expression }, { code }) => `decides by ${code(expression)}`,
 }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { isMap, type Json } from '../../domain/json.ts'
 import type { Field, GateAction, GateType, Option } from '../../domain/plan.ts'
 import { fillIn, isPattern } from '../../domain/plan-rules/form.ts'
+import { GATE_TYPES } from '../../domain/plan-values.ts'
 import { codec, flag, optional, record, sparse } from '../plan/codec.ts'
 import { approvers, CAP_MAX, escalation, LIST_MAX, readApprovers } from '../plan/schema-gates.ts'
 import { criteria, outcomeName, word } from '../plan/schema-parts.ts'
@@ -11,22 +12,12 @@ import * as value from '../plan/schema-values.ts'
 import { type DocumentFault, type Path, stray } from '../text/diagnostic.ts'
 import type { ActionFormat, Marked, Raw } from './action-format.ts'
 
-export const GATE_TYPES = [
-  'approval',
-  'diff',
-  'decision',
-  'question',
-  'schema',
-  'invariant',
-  'tests',
-  'budget',
-] as const satisfies readonly GateType[]
 const FIELD_TYPES = ['text', 'number', 'boolean', 'choice', 'list'] as const
 
 const option = record<Option>()(
   {},
   {
-    id: outcomeName.meta({ description: 'The outcome when it is chosen.' }),
+    id: outcomeName.describe('The outcome when it is chosen.'),
     title: value.line.optional(),
     pros: value.lines.optional(),
     cons: value.lines.optional(),
@@ -40,7 +31,7 @@ export const field = record<Field>()(
     name: z
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/)
-      .meta({ description: 'The answer is an output of this name.' }),
+      .describe('The answer is an output of this name.'),
     label: value.line.optional(),
     type: z
       .enum(FIELD_TYPES)
@@ -100,11 +91,11 @@ const gate = codec(
     const more = sparse<object>({ ...rest, ...schema, attempts, time, ...who, expires })
     return Object.keys(more).length === 0 ? type : { type, ...more }
   },
-).meta({ description: 'A point the plan does not pass by itself.' })
+).describe('A point the plan does not pass by itself.')
 
 /** `show` is accepted beside the gate or inside it. */
 export const GATE: ActionFormat<GateAction> = {
-  keys: { gate, show: value.lines.meta({ description: 'What a gate shows: diff, cost, …' }) },
+  keys: { gate, show: value.lines.describe('What a gate shows: diff, cost, …') },
   contents: { gate: 'criteria' },
   *places({ gate, show }, path) {
     yield { value: show, content: 'texts', path: [...path, 'show'] }

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { HTTP_METHODS, headerFault, isSafeMethod } from '../../domain/actions/http-action.ts'
-import { isMap } from '../../domain/json.ts'
+import { isMap, orElse } from '../../domain/json.ts'
 import type { Action } from '../../domain/plan.ts'
 import { asWritten, optional } from '../plan/codec.ts'
 import * as value from '../plan/schema-values.ts'
@@ -82,12 +82,7 @@ function* rules(task: Raw, path: Path): Generator<DocumentFault> {
 
 function* urlFaults(url: string, path: Path): Generator<DocumentFault> {
   if (isComputed(url)) return
-  let parsed: URL | null = null
-  try {
-    parsed = new URL(url)
-  } catch {
-    // Reported below.
-  }
+  const parsed = orElse(() => new URL(url), null)
   if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:'))
     yield {
       path,

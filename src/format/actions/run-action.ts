@@ -10,11 +10,8 @@ type Run = Extract<Action, { readonly type: 'run' }>
 export const RUN: ActionFormat<Run> = {
   ...keyed<Run>('run', {
     command: ['run', command],
-    stdin: ['stdin', z.string().meta({ description: 'Text for the standard input of run.' })],
-    links: [
-      'links',
-      z.literal('refuse').meta({ description: 'The last word of run is a path without symbolic links.' }),
-    ],
+    stdin: ['stdin', z.string().describe('Text for the standard input of run.')],
+    links: ['links', z.literal('refuse').describe('The last word of run is a path without symbolic links.')],
   }),
   undo: ['run', 'stdin'],
   *rules(task, path) {

@@ -15,12 +15,12 @@ const wait = z
   .union([
     value.line,
     z.strictObject({
-      until: value.line.optional().meta({ description: 'A time with zone: 2026-12-01T09:00:00Z.' }),
-      for: value.line.optional().meta({ description: 'A duration; with `url`, how long at most.' }),
-      url: value.line.optional().meta({ description: 'An address that is asked until it answers as expected.' }),
-      status: z.int().min(100).max(599).optional().meta({ description: 'Of the answer; 200 to 299 when not said.' }),
-      contains: value.line.optional().meta({ description: 'Text that the body must contain.' }),
-      every: value.line.optional().meta({ description: 'How soon it is asked again, at first; 10s when not said.' }),
+      until: value.line.optional().describe('A time with zone: 2026-12-01T09:00:00Z.'),
+      for: value.line.optional().describe('A duration; with `url`, how long at most.'),
+      url: value.line.optional().describe('An address that is asked until it answers as expected.'),
+      status: z.int().min(100).max(599).optional().describe('Of the answer; 200 to 299 when not said.'),
+      contains: value.line.optional().describe('Text that the body must contain.'),
+      every: value.line.optional().describe('How soon it is asked again, at first; 10s when not said.'),
     }),
   ])
   .meta({

@@ -2,7 +2,7 @@
 // unknown ones by name, because ignoring a rule would accept what it forbids. `format` is an annotation, as the standard says.
 // References cannot leave the schema, nothing is fetched, and the work is bounded.
 
-import { isMap } from '../../domain/json.ts'
+import { isMap, orElse } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { compilePattern, PatternError, Patterns } from './pattern.ts'
 
@@ -409,13 +409,7 @@ function resolve(root: Schema, ref: string): Schema | null {
   return typeof at === 'boolean' || isMap(at) ? (at as Schema) : null
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
+const decoded = (text: string): string => orElse(() => decodeURIComponent(text), text)
 
 function isOfType(value: unknown, type: string): boolean {
   if (type === 'integer') return typeof value === 'number' && Number.isInteger(value)

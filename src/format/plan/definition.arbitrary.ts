@@ -19,8 +19,8 @@ import {
   type ValueKind,
 } from '../../domain/plan.ts'
 import { WRITTEN, type WrittenField } from '../../domain/plan-rules/task-fields.ts'
+import { FAILURE_KINDS } from '../../domain/plan-values.ts'
 import { gate, notify, policy, recoveryRule } from './recovery.arbitrary.ts'
-import { FAILURE_KINDS } from './schema-gates.ts'
 import {
   anyText,
   budget,

@@ -1,6 +1,6 @@
 // Checks every expression and template of a document when the plan is read, including the tasks they refer to.
 
-import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject, wordList } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { ValueKind } from '../../domain/plan.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
@@ -42,14 +42,7 @@ export function expressionFaults(
 }
 
 /** Fields with templates, resolved when the task begins or is claimed. */
-const TEMPLATES: ReadonlySet<ValueKind> = new Set([
-  'prose',
-  'inputs',
-  'environment',
-  'template',
-  'command',
-  'undo',
-] as const)
+const TEMPLATES: ReadonlySet<ValueKind> = new Set(wordList('prose inputs environment template command undo'))
 /** Fields that contain expressions without braces. */
 const EXPRESSIONS: ReadonlySet<ValueKind> = new Set(['expression', 'criteria', 'items', 'modes'] as const)
 const RESOLVED = [...WRITTEN.filter(({ value }) => TEMPLATES.has(value)).map(({ key }) => key), ...RESOLVED_KEYS].join(

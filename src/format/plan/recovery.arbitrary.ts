@@ -15,7 +15,7 @@ import type {
   RecoveryRule,
   TaskDefinition,
 } from '../../domain/plan.ts'
-import { FAILURE_KINDS, IMPACTS } from './schema-gates.ts'
+import { FAILURE_KINDS, GATED_IMPACTS } from '../../domain/plan-values.ts'
 import {
   budget,
   command,
@@ -108,7 +108,7 @@ export const gate: fc.Arbitrary<GateAction> = fc
   .map(([one, asked, expires]) => ({ type: 'gate' as const, ...one, ...asked, ...expires }) as GateAction)
 
 const gates: fc.Arbitrary<GatePolicy> = sparse({
-  before: fc.array(fc.constantFrom(...IMPACTS), { maxLength: 3 }),
+  before: fc.array(fc.constantFrom(...GATED_IMPACTS), { maxLength: 3 }),
   unknown: fc.constantFrom('ask' as const, 'allow' as const),
   approvers,
   validMs: milliseconds,

@@ -1,7 +1,7 @@
 // Reads the revisions of a plan from its journal. Entries are immutable; the hash is computed again, so that what is shown is
 // what was approved.
 
-import type { Event } from '../../domain/event.ts'
+import type { PlanEntry } from '../../domain/event.ts'
 import type { Actor, Millis } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { definitionHash } from './hash.ts'
@@ -20,12 +20,7 @@ export interface Revision {
   readonly source: { readonly dialect: string; readonly text: string } | null
 }
 
-interface RevisionEntry {
-  readonly actor: Actor
-  readonly now: Millis
-  readonly version: number
-  readonly events: readonly Event[]
-}
+type RevisionEntry = Pick<PlanEntry, 'now' | 'version' | 'events'> & { readonly actor: Actor }
 
 export function revisionsIn(entries: Iterable<RevisionEntry>): readonly Revision[] {
   const found: Revision[] = []

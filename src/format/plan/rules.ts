@@ -5,11 +5,11 @@ import { ACTIONS } from '../../domain/actions/actions.ts'
 import { isMap } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { LATER_ACTIONS } from '../../domain/plan.ts'
+import { FAILURE_KINDS } from '../../domain/plan-values.ts'
 import type { Raw } from '../actions/action-format.ts'
 import { ACTION_KEYS, UNDO_ACTIONS, WRITTEN_ACTIONS } from '../actions/actions.ts'
 import { parseTemplate } from '../expression/template.ts'
 import { type DocumentFault, type Path, stray } from '../text/diagnostic.ts'
-import { FAILURE_KINDS } from './schema-gates.ts'
 
 function* recoverRules(task: Raw, path: Path): Generator<DocumentFault> {
   if (!Array.isArray(task.recover)) return

@@ -1,12 +1,11 @@
 // The schema of recovery, gates, approvers and notices. Which keys fit together is checked in rules.ts, with better messages.
 
 import { z } from 'zod'
+import { wordList } from '../../domain/json.ts'
 import { TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
 import type {
   Approvers,
   Escalation,
-  FailureKind,
-  GatedImpact,
   GatePolicy,
   NoticeKind,
   Notify,
@@ -15,6 +14,7 @@ import type {
   RecoveryRule,
   TaskDefinition,
 } from '../../domain/plan.ts'
+import { GATED_IMPACTS } from '../../domain/plan-values.ts'
 import { codec, optional, printedLast, record, sparse } from './codec.ts'
 import { command, retry, word, words } from './schema-parts.ts'
 import * as value from './schema-values.ts'
@@ -25,34 +25,9 @@ const FEW_MAX = 1_000
 /** Maximum number of options, fields, notices, rules, and tasks added by a rule. */
 export const LIST_MAX = 100
 
-export const IMPACTS = [
-  'push',
-  'deploy',
-  'delete',
-  'migrate',
-  'spend',
-  'send',
-  'data',
-  'outside',
-  'instructions',
-] as const satisfies readonly GatedImpact[]
-export const FAILURE_KINDS = [
-  'transient',
-  'logic',
-  'policy',
-  'resource',
-  'cancelled',
-  'unknown',
-] as const satisfies readonly FailureKind[]
-const NOTICE_KINDS = [
-  'waiting',
-  'escalated',
-  'expired',
-  'failed',
-  'completed',
-  'cancelled',
-  'digest',
-] as const satisfies readonly NoticeKind[]
+const NOTICE_KINDS = wordList(
+  'waiting escalated expired failed completed cancelled digest',
+) satisfies readonly NoticeKind[]
 const AFTERMATHS = ['compensate', 'keep', 'rollback'] as const
 export const aftermath = z.enum(AFTERMATHS)
 
@@ -95,7 +70,7 @@ export const notify = z
   .meta({ examples: [[{ on: 'waiting', run: './tell.sh' }]] })
 
 const gateKeys = {
-  before: z.union([word(IMPACTS).transform(one => [one]), z.array(word(IMPACTS))]).optional(),
+  before: z.union([word(GATED_IMPACTS).transform(one => [one]), z.array(word(GATED_IMPACTS))]).optional(),
   unknown: optional(
     z.enum(['ask', 'allow']),
     'Before an unsafe task whose code cannot be read from the plan: ask somebody, or let it begin.',

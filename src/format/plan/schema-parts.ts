@@ -28,18 +28,18 @@ export const expectation = (expression: z.ZodType<string>): z.ZodType<CriterionO
   )
 
 export const criterion = variants<Criterion, 'type'>('type', {
-  prose: prose(value.line.meta({ description: 'Prose: judged by a person or a critic.' })),
+  prose: prose(value.line.describe('Prose: judged by a person or a critic.')),
   check: record<CriterionOf<'check'>>()(
     { command: 'check' },
-    { check: command.meta({ description: 'A command that must exit with 0.' }), text: value.line.optional() },
+    { check: command.describe('A command that must exit with 0.'), text: value.line.optional() },
     { always: { type: 'check' } },
   ),
   tests: record<CriterionOf<'tests'>>()(
     { command: 'tests' },
     {
-      tests: command.meta({
-        description: 'A command that runs tests: none may fail that did not fail before, and none may be gone.',
-      }),
+      tests: command.describe(
+        'A command that runs tests: none may fail that did not fail before, and none may be gone.',
+      ),
       new: optional(value.line, 'A path or pattern of test files, or part of a name: a new test there must pass.'),
       baseline: optional(
         value.taskName,
@@ -51,7 +51,7 @@ export const criterion = variants<Criterion, 'type'>('type', {
     },
     { always: { type: 'tests' } },
   ),
-  expect: expectation(value.line.meta({ description: 'An expression that must be true.' })),
+  expect: expectation(value.line.describe('An expression that must be true.')),
 }).meta({ examples: [{ check: 'npm test' }] })
 
 export const criteria = z.array(criterion).meta({ examples: [[{ check: 'npm test' }]] })

@@ -12,7 +12,7 @@ const rule = z
   .array(z.string().min(1).max(1_000))
   .min(1)
   .max(COMMAND_WORDS_MAX)
-  .meta({ description: 'The words of a command; `*` in a word is any characters, `**` any further words.' })
+  .describe('The words of a command; `*` in a word is any characters, `**` any further words.')
 const rules = z
   .array(rule)
   .max(COMMAND_RULES_MAX)
@@ -38,10 +38,11 @@ export const data = record<DataRules>()(
   { models: permission, webhooks: permission, traces: permission, logins: permission },
 ).meta({ description: 'What may leave this machine.', examples: [{ models: 'deny' }] })
 
-export const sandbox = z.enum(['required', 'preferred', 'off']).meta({
-  description:
+export const sandbox = z
+  .enum(['required', 'preferred', 'off'])
+  .describe(
     'Run commands in the sandbox: required, preferred (where this machine can) or off. Foreign plans always need it.',
-})
+  )
 
 export const layerKeys = {
   sandbox: sandbox.optional(),

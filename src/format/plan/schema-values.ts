@@ -44,7 +44,7 @@ export const network = z
         unknown: z
           .enum(['ask', 'deny'])
           .optional()
-          .meta({ description: 'What is done about any other address; deny when not said.' }),
+          .describe('What is done about any other address; deny when not said.'),
       })
       .transform(({ allow = [], unknown }): Network => (unknown === undefined ? allow : { allow, unknown })),
   ])
@@ -137,7 +137,7 @@ export const mode = measuring(z.union([z.string(), z.int()]), readMode, bits => 
 export const deadline = z
   .string()
   .transform(measure(readDate))
-  .meta({ description: 'A date, 2026-01-31, or a date and time with zone, 2026-01-31T12:00:00Z.' })
+  .describe('A date, 2026-01-31, or a date and time with zone, 2026-01-31T12:00:00Z.')
 
 /** A tag name under `refs/tags/`. Computed ones are checked at run time. */
 export const tagName = line.transform(
@@ -162,7 +162,7 @@ export const json = z
     params: { hint: 'give it a value, or remove the key' },
   })
   .transform(value => value as Json)
-  .meta({ description: 'Any JSON value.' })
+  .describe('Any JSON value.')
 /** Like `json`, but null is allowed. */
 export const item = z.unknown().transform(value => value as Json)
 export const jsonObject = z

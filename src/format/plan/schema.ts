@@ -20,9 +20,10 @@ import {
   type TaskDefinition,
 } from '../../domain/plan.ts'
 import { type DocumentKey, WRITTEN, type WrittenField } from '../../domain/plan-rules/task-fields.ts'
+import { FAILURE_KINDS } from '../../domain/plan-values.ts'
 import { actionKeys, printAction, readAction, undoKeys } from '../actions/actions.ts'
 import { asOrdered, codec, flag, optional, record, sparse, variants } from './codec.ts'
-import { FAILURE_KINDS, notify, policyKeys, recover } from './schema-gates.ts'
+import { notify, policyKeys, recover } from './schema-gates.ts'
 import { command, criteria, expectation, outcomeName, outputName, prose, retry } from './schema-parts.ts'
 import { commands, data, layerKeys, sandbox } from './schema-policy.ts'
 import * as value from './schema-values.ts'
@@ -76,7 +77,7 @@ const failureMode = record<FailureMode>()(
   {
     name: outcomeName,
     detect: variants<FailureMode['detect'], 'type'>('type', {
-      prose: prose(value.line.meta({ description: 'Prose: recognised by a person or a critic.' })),
+      prose: prose(value.line.describe('Prose: recognised by a person or a critic.')),
       expect: expectation(value.line),
     }),
     class: optional(z.enum(FAILURE_KINDS), 'What kind of failure it is, whatever it looked like.'),
@@ -87,7 +88,7 @@ const failureMode = record<FailureMode>()(
 
 const forEach = codec(
   z.union([
-    value.line.meta({ description: 'An expression that gives a list.' }),
+    value.line.describe('An expression that gives a list.'),
     z.array(value.item),
     z.strictObject({ in: value.line, items: z.array(value.item).optional() }),
   ]),
@@ -127,7 +128,7 @@ const gitUse = record<GitUse>()(
       z.enum(['plan', 'task']),
       'The plan, or each task that may write, works in a worktree of its own.',
     ),
-    message: message.meta({ description: 'Subject of the commits; {type} and {title} are put in.' }),
+    message: message.describe('Subject of the commits; {type} and {title} are put in.'),
     base: optional(value.revision, 'Where the branch begins; HEAD when not said.'),
   },
 ).meta({ examples: [{ commits: 'task' }] })
@@ -269,7 +270,7 @@ export const task: z.ZodType<TaskDefinition> = codec(
 type NamelessPlan = Omit<PlanDefinition, 'name'> & { readonly name?: PlanName }
 
 export const planKeys = {
-  planfold: z.literal(1).meta({ description: 'Version of the format.' }),
+  planfold: z.literal(1).describe('Version of the format.'),
   name: value.planName.optional(),
   title: value.line.optional(),
   goal: value.text.optional(),

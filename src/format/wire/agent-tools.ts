@@ -2,29 +2,19 @@
 // costs; a test counts them.
 
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { type Json, type JsonObject, wordList } from '../../domain/json.ts'
+import { nonEmpty } from './field-schemas.ts'
 
 const TEXT_MAX = 100_000
 const LIST_MAX = 1_000
 
 const text = z.string().max(TEXT_MAX)
-const name = z.string().min(1).max(500)
+const name = nonEmpty(500)
 const names = z.array(name).max(LIST_MAX)
 const record = z.record(z.string(), z.unknown())
 const maxTokens = z.int().min(100).max(20_000).optional()
 
-export const READS = [
-  'next',
-  'plan',
-  'task',
-  'blocked',
-  'changes',
-  'completed',
-  'list',
-  'inbox',
-  'answer',
-  'search',
-] as const
+export const READS = wordList('next plan task blocked changes completed list inbox answer search')
 
 export const planRead = z.strictObject({
   what: z
@@ -43,25 +33,9 @@ export const planRead = z.strictObject({
 })
 export type PlanReadInput = z.infer<typeof planRead>
 
-export const ACTIONS = [
-  'create',
-  'edit',
-  'replan',
-  'start',
-  'pause',
-  'resume',
-  'claim',
-  'heartbeat',
-  'report',
-  'status',
-  'tick',
-  'skip',
-  'retry',
-  'ask',
-  'note',
-  'checkpoint',
-  'rollback',
-] as const
+export const ACTIONS = wordList(
+  'create edit replan start pause resume claim heartbeat report status tick skip retry ask note checkpoint rollback',
+)
 export type Action = (typeof ACTIONS)[number]
 
 const taskDocument = z

@@ -1,30 +1,19 @@
 // Queries for reports about a plan: audit, handoff, digest, contract.
 
 import { z } from 'zod'
-import { instant, notePlace, reason } from './field-schemas.ts'
-import { wire } from './wire.ts'
+import { instant, nonEmpty, notePlace, reason } from './field-schemas.ts'
+import { wireObject } from './wire.ts'
 
-export const sinceQuery = wire(
-  z.strictObject({ since: instant.optional().meta({ description: 'Only what happened then or later.' }) }),
-)
+export const sinceQuery = wireObject({ since: instant.optional().describe('Only what happened then or later.') })
 
-export const graphQuery = wire(
-  z.strictObject({
-    as: z
-      .enum(['mermaid', 'dot', 'tree', 'markdown', 'svg'])
-      .optional()
-      .meta({ description: '`mermaid` when not said.' }),
-  }),
-)
+export const graphQuery = wireObject({
+  as: z.enum(['mermaid', 'dot', 'tree', 'markdown', 'svg']).optional().describe('`mermaid` when not said.'),
+})
 
-export const newNote = wire(
-  z.strictObject({
-    text: z.string().min(1).max(10_000),
-    task: z.string().min(1).max(200).optional(),
-    place: notePlace.optional().meta({
-      description: 'A field of the task, or of the plan; a line of its text, or of the plan file.',
-    }),
-  }),
-)
+export const newNote = wireObject({
+  text: nonEmpty(10_000),
+  task: nonEmpty(200).optional(),
+  place: notePlace.optional().describe('A field of the task, or of the plan; a line of its text, or of the plan file.'),
+})
 
-export const haltBody = wire(z.strictObject({ reason: reason.min(1).nullable() }))
+export const haltBody = wireObject({ reason: reason.min(1).nullable() })

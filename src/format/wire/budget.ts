@@ -3,7 +3,8 @@
 import { z } from 'zod'
 import { defined } from '../../domain/json.ts'
 import * as value from '../plan/schema-values.ts'
-import { wire } from './wire.ts'
+import { nonEmpty } from './field-schemas.ts'
+import { namedObject, wireObject } from './wire.ts'
 
 /** Model budget of one drafting, as with `--budget`. */
 export const draftingLimits = z
@@ -16,17 +17,14 @@ export const draftingLimits = z
     ...(cost === undefined ? {} : { usd: cost.amount }),
     ...defined({ tokens, calls }),
   }))
-export const draftingBudget = wire(z.strictObject({ budget: draftingLimits }))
+export const draftingBudget = wireObject({ budget: draftingLimits })
 
-export const budgetMore = wire(
-  z.strictObject({
-    task: z.string().min(1).max(200).optional().meta({ description: 'A group or task; the plan when absent.' }),
-    cost: value.money.optional(),
-    tokens: value.amount.optional(),
-    calls: value.count(1_000_000).optional(),
-    attempts: value.count(1_000_000).optional(),
-    time: value.duration.optional(),
-    output: value.size.optional(),
-  }),
-  'BudgetMore',
-)
+export const budgetMore = namedObject('BudgetMore', {
+  task: nonEmpty(200).optional().describe('A group or task; the plan when absent.'),
+  cost: value.money.optional(),
+  tokens: value.amount.optional(),
+  calls: value.count(1_000_000).optional(),
+  attempts: value.count(1_000_000).optional(),
+  time: value.duration.optional(),
+  output: value.size.optional(),
+})

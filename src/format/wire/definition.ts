@@ -4,7 +4,7 @@
 
 import { z } from 'zod'
 import type { Hint } from '../../domain/hint.ts'
-import { isMap, type JsonObject } from '../../domain/json.ts'
+import { isMap, type JsonObject, orElse } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { ACTION_KEYS } from '../actions/actions.ts'
 import { raisePlan, raiseTask } from '../plan/definition-to-document.ts'
@@ -53,13 +53,8 @@ export function readTasks(
 export const hasAction = (document: JsonObject): boolean => ACTION_KEYS.some(key => Object.hasOwn(document, key))
 
 /** A value that cannot be printed is read unchanged, so that its errors are reported. */
-function printed(value: JsonObject, print: (definition: never) => JsonObject): JsonObject {
-  try {
-    return print(value as never)
-  } catch {
-    return value
-  }
-}
+const printed = (value: JsonObject, print: (definition: never) => JsonObject): JsonObject =>
+  orElse(() => print(value as never), value)
 
 /** `from: engine`: a definition in the engine's form. */
 const documentOf = (value: JsonObject): JsonObject => (value.from === 'engine' ? printed(value, raisePlan) : value)
@@ -87,4 +82,4 @@ export const taskDocument = z
   .record(z.string(), z.unknown())
   // Only the engine's form has a key `action`.
   .transform(value => (isMap(value.action) ? printed(value as JsonObject, raiseTask) : (value as JsonObject)))
-  .meta({ description: 'A task as it is written in a plan document.' })
+  .describe('A task as it is written in a plan document.')

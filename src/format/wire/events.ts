@@ -1,8 +1,8 @@
 // Entries, events and logs on the wire.
 
 import { z } from 'zod'
-import { after, cursor, limit, whole, yes } from './field-schemas.ts'
-import { wire } from './wire.ts'
+import { after, cursor, limit, nonEmpty, whole, yes } from './field-schemas.ts'
+import { namedObject, wire, wireObject } from './wire.ts'
 
 export const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
@@ -14,37 +14,35 @@ const place = z
   })
   .transform(Number)
   .optional()
-  .meta({ description: '`next` of the page before.' })
+  .describe('`next` of the page before.')
 
 const before = whole(1, Number.MAX_SAFE_INTEGER).optional()
 
-export const entryQuery = wire(
-  z.strictObject({
-    cursor: place,
-    after: after.meta({ description: 'Only entries behind this version; instead of `cursor`.' }),
-    before: before.meta({ description: 'Only entries before this version, the newest first; instead of `cursor`.' }),
-    order: z.enum(['oldest', 'newest']).optional().meta({ description: 'Which come first; `oldest` when not said.' }),
-    command: yes.meta({ description: '`false`: without what was asked, which may be a whole plan.' }),
-    limit,
-  }),
-)
+export const entryQuery = wireObject({
+  cursor: place,
+  after: after.describe('Only entries behind this version; instead of `cursor`.'),
+  before: before.describe('Only entries before this version, the newest first; instead of `cursor`.'),
+  order: z.enum(['oldest', 'newest']).optional().describe('Which come first; `oldest` when not said.'),
+  command: yes.describe('`false`: without what was asked, which may be a whole plan.'),
+  limit,
+})
 
-export const logQuery = wire(
-  z.strictObject({
-    cursor: place,
-    after: after.meta({ description: 'Only what comes behind this `seq`; instead of `cursor`.' }),
-    before: before.meta({ description: 'The last that was printed before this `seq`, in order.' }),
-    tail: whole(1, 1_000).optional().meta({ description: 'The last that was printed, so many pieces, in order.' }),
-    limit,
-    level: z.enum(LEVELS).optional().meta({
-      description:
-        'Only this level: what was printed is `info`, what went to stderr `warning`, what the engine says `debug`.',
-    }),
-    task: z.string().min(1).max(200).optional().meta({ description: 'Only of this task.' }),
-  }),
-)
+export const logQuery = wireObject({
+  cursor: place,
+  after: after.describe('Only what comes behind this `seq`; instead of `cursor`.'),
+  before: before.describe('The last that was printed before this `seq`, in order.'),
+  tail: whole(1, 1_000).optional().describe('The last that was printed, so many pieces, in order.'),
+  limit,
+  level: z
+    .enum(LEVELS)
+    .optional()
+    .describe(
+      'Only this level: what was printed is `info`, what went to stderr `warning`, what the engine says `debug`.',
+    ),
+  task: nonEmpty(200).optional().describe('Only of this task.'),
+})
 
-export const attemptQuery = wire(z.strictObject({ limit, cursor }))
+export const attemptQuery = wireObject({ limit, cursor })
 
 // Parameters of event streams: start, names, live progress.
 
@@ -71,29 +69,19 @@ const stream = z.strictObject({
 export const eventsQuery = wire(stream, 'EventsQuery')
 
 const PLANS_MAX = 100
-export const allEventsQuery = wire(
-  z.strictObject({
-    ...stream.shape,
-    plan_id: z
-      .string()
-      .min(1)
-      .max(20_000)
-      .transform(text => text.split(',').filter(one => one !== ''))
-      .refine(plans => plans.length > 0 && plans.length <= PLANS_MAX, {
-        message: `must name 1 to ${PLANS_MAX} plans`,
-        params: { hint: 'write ids or names with commas between them; leave it out for all plans' },
-      })
-      .optional()
-      .describe('Only of these plans: ids or names, with commas between them.'),
-  }),
-  'AllEventsQuery',
-)
+export const allEventsQuery = namedObject('AllEventsQuery', {
+  ...stream.shape,
+  plan_id: nonEmpty(20_000)
+    .transform(text => text.split(',').filter(one => one !== ''))
+    .refine(plans => plans.length > 0 && plans.length <= PLANS_MAX, {
+      message: `must name 1 to ${PLANS_MAX} plans`,
+      params: { hint: 'write ids or names with commas between them; leave it out for all plans' },
+    })
+    .optional()
+    .describe('Only of these plans: ids or names, with commas between them.'),
+})
 
-export const entriesQuery = wire(
-  z.strictObject({
-    after: whole(0, Number.MAX_SAFE_INTEGER).meta({
-      description: 'The position behind which to begin; 0 for all there is.',
-    }),
-    plan: z.string().min(1).max(200).optional().meta({ description: 'Only this one: its UUID or name.' }),
-  }),
-)
+export const entriesQuery = wireObject({
+  after: whole(0, Number.MAX_SAFE_INTEGER).describe('The position behind which to begin; 0 for all there is.'),
+  plan: nonEmpty(200).optional().describe('Only this one: its UUID or name.'),
+})

@@ -2,6 +2,9 @@
 
 import { z } from 'zod'
 
+/** Text that says something. */
+export const nonEmpty = (max: number) => z.string().min(1).max(max)
+
 /** Query values are text, so numbers are parsed from it. */
 export const whole = (min: number, max: number) =>
   z.preprocess((given, context) => {
@@ -15,9 +18,9 @@ export const whole = (min: number, max: number) =>
     })
     return z.NEVER
   }, z.int().min(min).max(max))
-export const limit = whole(1, 1_000).default(100).meta({ description: 'How many at most; 100 when it is not said.' })
-export const cursor = z.string().min(1).max(500).optional().meta({ description: '`next` of the page before.' })
-export const after = whole(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: 'Only what comes behind it.' })
+export const limit = whole(1, 1_000).default(100).describe('How many at most; 100 when it is not said.')
+export const cursor = nonEmpty(500).optional().describe('`next` of the page before.')
+export const after = whole(0, Number.MAX_SAFE_INTEGER).optional().describe('Only what comes behind it.')
 export const yes = z
   .enum(['true', 'false', '1', '0'])
   .transform(word => word === 'true' || word === '1')
@@ -35,7 +38,7 @@ export const instant = z
   .transform(text => Date.parse(text))
 
 export const text = (max: number) => z.string().max(max)
-export const line = z.string().min(1).max(1_000)
+export const line = nonEmpty(1_000)
 export const reason = text(10_000)
 export const json = z.json()
 export const map = z.record(z.string(), z.json())
@@ -44,6 +47,6 @@ export const map = z.record(z.string(), z.json())
 export const document = z.union([map, z.string().min(1)])
 
 export const notePlace = z.strictObject({
-  field: z.string().min(1).max(200).exactOptional(),
+  field: nonEmpty(200).exactOptional(),
   line: z.int().min(1).exactOptional(),
 })

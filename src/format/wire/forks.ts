@@ -1,31 +1,24 @@
 // Forks and comparisons on the wire: forks, two runs, two checkpoints.
 
 import { z } from 'zod'
-import { json } from './field-schemas.ts'
-import { wire } from './wire.ts'
+import { json, nonEmpty } from './field-schemas.ts'
+import { wireObject } from './wire.ts'
 
-const reference = z.string().min(1).max(500)
+const reference = nonEmpty(500)
 
-export const forkBody = wire(
-  z.strictObject({
-    from: z.union([reference, z.int().min(1)]).meta({
-      description: 'A task (where it had ended), `before:TASK`, a checkpoint, or the number of an entry.',
-    }),
-    name: z.string().min(1).max(100).optional().meta({ description: '`<plan>-fork`, numbered, when not said.' }),
-    inputs: z
-      .record(z.string(), json)
-      .optional()
-      .meta({ description: 'Other inputs of tasks that are open there, by `task.key`.' }),
-    model: reference.optional().meta({ description: 'For open tasks that ask a model.' }),
-    here: z.boolean().optional().meta({ description: 'Work in the workspace, instead of in a folder of its own.' }),
-  }),
-)
+export const forkBody = wireObject({
+  from: z
+    .union([reference, z.int().min(1)])
+    .describe('A task (where it had ended), `before:TASK`, a checkpoint, or the number of an entry.'),
+  name: nonEmpty(100).optional().describe('`<plan>-fork`, numbered, when not said.'),
+  inputs: z.record(z.string(), json).optional().describe('Other inputs of tasks that are open there, by `task.key`.'),
+  model: reference.optional().describe('For open tasks that ask a model.'),
+  here: z.boolean().optional().describe('Work in the workspace, instead of in a folder of its own.'),
+})
 
-export const compareQuery = wire(z.strictObject({ with: reference.meta({ description: 'The other plan.' }) }))
+export const compareQuery = wireObject({ with: reference.describe('The other plan.') })
 
-export const diffQuery = wire(
-  z.strictObject({
-    from: reference.meta({ description: 'A checkpoint, a task, or the number of an entry.' }),
-    to: reference.optional().meta({ description: 'Another; now when not said.' }),
-  }),
-)
+export const diffQuery = wireObject({
+  from: reference.describe('A checkpoint, a task, or the number of an entry.'),
+  to: reference.optional().describe('Another; now when not said.'),
+})

@@ -3,22 +3,20 @@
 import { z } from 'zod'
 import * as part from './field-schemas.ts'
 import { plannerChoice, reference } from './plans.ts'
-import { wire } from './wire.ts'
+import { wire, wireObject } from './wire.ts'
 
 const status = z.enum(['open', 'achieved', 'dropped'])
 const fields = {
   title: part.line,
-  parent_id: reference.nullish().meta({ description: 'The goal it is a part of.' }),
-  priority: z.int().min(1).max(10).optional().meta({ description: 'From 1 to 10; 5 when not said.' }),
+  parent_id: reference.nullish().describe('The goal it is a part of.'),
+  priority: z.int().min(1).max(10).optional().describe('From 1 to 10; 5 when not said.'),
   success_criteria: z.array(part.line).max(100).optional(),
 }
 
-export const newGoal = wire(
-  z.strictObject({
-    id: reference.optional().meta({ description: 'Made when not said; plans may have named it already.' }),
-    ...fields,
-  }),
-)
+export const newGoal = wireObject({
+  id: reference.optional().describe('Made when not said; plans may have named it already.'),
+  ...fields,
+})
 const patch = z.strictObject({
   ...fields,
   title: part.line.optional(),
@@ -29,15 +27,13 @@ const patch = z.strictObject({
 export const goalPatch = wire(patch, 'GoalPatch')
 export type GoalPatch = z.output<typeof patch>
 
-export const listQuery = wire(
-  z.strictObject({
-    status: status.optional().meta({ description: 'Only those that stand so.' }),
-    parent_id: reference.optional().meta({ description: 'Only the sub-goals of this one.' }),
-    limit: part.limit,
-    cursor: part.cursor,
-  }),
-)
-export const plansQuery = wire(z.strictObject({ limit: part.limit, cursor: part.cursor }))
+export const listQuery = wireObject({
+  status: status.optional().describe('Only those that stand so.'),
+  parent_id: reference.optional().describe('Only the sub-goals of this one.'),
+  limit: part.limit,
+  cursor: part.cursor,
+})
+export const plansQuery = wireObject({ limit: part.limit, cursor: part.cursor })
 
 const { planner, model, budget } = plannerChoice
-export const decompose = wire(z.strictObject({ planner, model, budget }))
+export const decompose = wireObject({ planner, model, budget })

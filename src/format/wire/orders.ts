@@ -11,14 +11,14 @@ import type { Field } from '../../domain/plan.ts'
 import type { Result } from '../../domain/result.ts'
 import type { WireOrder } from './declarations.ts'
 import { planDocument, taskDocument } from './definition.ts'
-import { notePlace } from './field-schemas.ts'
-import { wire } from './wire.ts'
+import { nonEmpty, notePlace } from './field-schemas.ts'
+import { namedObject } from './wire.ts'
 
 const TEXT_MAX = 100_000
 const LIST_MAX = 20_000
 
 const text = z.string().max(TEXT_MAX)
-export const reference = z.string().min(1).max(500)
+export const reference = nonEmpty(500)
 export const task: z.ZodType<TaskName> = reference.transform(name => name as TaskName)
 /** Read-only, because callers in the same process may pass lists they do not own. */
 export const list = <T extends z.ZodType>(item: T, max = LIST_MAX, min?: number): z.ZodType<readonly z.output<T>[]> =>
@@ -80,7 +80,7 @@ const conversation = z.strictObject({
   message: z
     .strictObject({
       role: z.enum(['user', 'agent', 'system']),
-      text: z.string().min(1).max(200_000),
+      text: nonEmpty(200_000),
       data: json.exactOptional(),
     })
     .exactOptional(),
@@ -304,11 +304,8 @@ export const ORDERS = {
 
 const one = z.discriminatedUnion('type', Object.values(ORDERS) as never) as unknown as z.ZodType<WireOrder>
 
-export const orderBody = wire(
-  z.strictObject({
-    plan: reference.nullable().meta({ description: 'Its UUID or name; null to create one.' }),
-    order: one,
-    expected_version: count.exactOptional(),
-  }),
-  'EngineOrder',
-)
+export const orderBody = namedObject('EngineOrder', {
+  plan: reference.nullable().describe('Its UUID or name; null to create one.'),
+  order: one,
+  expected_version: count.exactOptional(),
+})

@@ -7,72 +7,64 @@ import { planJsonSchema } from '../plan/json-schema.ts'
 import { isReadableId } from '../text/slug.ts'
 import { draftingLimits } from './budget.ts'
 import * as part from './field-schemas.ts'
-import { reason } from './field-schemas.ts'
+import { nonEmpty, reason } from './field-schemas.ts'
 import * as word from './status-words.ts'
-import { anyOf, wire } from './wire.ts'
+import { anyOf, wire, wireObject } from './wire.ts'
 
-const why = reason.optional().meta({ description: 'Why; it is kept in the journal.' })
+const why = reason.optional().describe('Why; it is kept in the journal.')
 
-export const pauseBody = wire(
-  z.strictObject({
-    reason: why,
-    force: z
-      .boolean()
-      .optional()
-      .meta({ description: 'Also ends what may not be run again; it then asks what became of it.' }),
-  }),
-)
-export const cancelBody = wire(
-  z.strictObject({
-    reason: why,
-    force: z.boolean().optional().meta({ description: 'Here and now: nothing is undone first.' }),
-  }),
-)
-export const cloneBody = wire(
-  z.strictObject({
-    name: z.string().min(1).max(100).optional(),
-    description: z.string().max(100_000).optional().meta({ description: 'Another goal than that of the first.' }),
-    session_id: z.string().min(1).max(128).optional(),
-  }),
-)
-
-export const unsafeWork = z.enum(['repeat', 'keep']).optional().meta({
-  description:
-    'Of a plan that failed: do again (`repeat`), or leave done (`keep`), completed work that is unsafe to repeat and would run again because it changed or what it needs runs again. Refused when there is such work and nothing is said.',
+export const pauseBody = wireObject({
+  reason: why,
+  force: z.boolean().optional().describe('Also ends what may not be run again; it then asks what became of it.'),
 })
-export const executeBody = wire(z.strictObject({ unsafe: unsafeWork }))
+export const cancelBody = wireObject({
+  reason: why,
+  force: z.boolean().optional().describe('Here and now: nothing is undone first.'),
+})
+export const cloneBody = wireObject({
+  name: nonEmpty(100).optional(),
+  description: z.string().max(100_000).optional().describe('Another goal than that of the first.'),
+  session_id: nonEmpty(128).optional(),
+})
+
+export const unsafeWork = z
+  .enum(['repeat', 'keep'])
+  .optional()
+  .describe(
+    'Of a plan that failed: do again (`repeat`), or leave done (`keep`), completed work that is unsafe to repeat and would run again because it changed or what it needs runs again. Refused when there is such work and nothing is said.',
+  )
+export const executeBody = wireObject({ unsafe: unsafeWork })
 
 const choice = z.enum(EDIT_CHOICES)
 const rollback = z.strictObject({
-  checkpoint_id: z.string().min(1).max(300).optional().meta({ description: 'A checkpoint by its name.' }),
+  checkpoint_id: nonEmpty(300).optional().describe('A checkpoint by its name.'),
   to: z
-    .union([z.string().min(1).max(300), z.int().min(0)])
+    .union([nonEmpty(300), z.int().min(0)])
     .optional()
-    .meta({ description: 'A checkpoint, or the number of an entry. Before the first task, when neither is said.' }),
-  undo: z.boolean().optional().meta({ description: 'Takes back the last rollback instead.' }),
-  files: z.array(z.string().min(1).max(4_096)).min(1).max(1_000).optional().meta({ description: 'Only these paths.' }),
-  tasks: z.array(z.string().min(1)).min(1).max(1_000).optional().meta({ description: 'Only what these tasks wrote.' }),
+    .describe('A checkpoint, or the number of an entry. Before the first task, when neither is said.'),
+  undo: z.boolean().optional().describe('Takes back the last rollback instead.'),
+  files: z.array(nonEmpty(4_096)).min(1).max(1_000).optional().describe('Only these paths.'),
+  tasks: z.array(z.string().min(1)).min(1).max(1_000).optional().describe('Only what these tasks wrote.'),
   files_only: z.boolean().optional(),
   keep_git: z.boolean().optional(),
-  include_unclaimed: z.boolean().optional().meta({
-    description:
-      'Also paths that no task declares and that changed while a task without a scope ran. Otherwise they stay.',
-  }),
-  force: z.boolean().optional(),
-  choices: z
-    .record(z.string(), choice)
+  include_unclaimed: z
+    .boolean()
     .optional()
-    .meta({ description: 'Path by path, where somebody has worked since.' }),
-  every: choice.optional().meta({ description: 'For all other such paths.' }),
-  dry_run: z.boolean().optional().meta({ description: 'Only tells what would happen.' }),
-  wait_seconds: z.number().min(0).max(25).optional().meta({ description: 'Waits so long for its end.' }),
+    .describe(
+      'Also paths that no task declares and that changed while a task without a scope ran. Otherwise they stay.',
+    ),
+  force: z.boolean().optional(),
+  choices: z.record(z.string(), choice).optional().describe('Path by path, where somebody has worked since.'),
+  every: choice.optional().describe('For all other such paths.'),
+  dry_run: z.boolean().optional().describe('Only tells what would happen.'),
+  wait_seconds: z.number().min(0).max(25).optional().describe('Waits so long for its end.'),
 })
 export const rollbackBody = wire(rollback, 'Rollback')
 export type RollbackBody = z.output<typeof rollback>
 
-export const newCheckpoint = wire(z.strictObject({ name: z.string().min(1).max(100).optional() }))
+export const newCheckpoint = wireObject({ name: nonEmpty(100).optional() })
 
-export const reference = z.string().min(1).max(200)
+export const reference = nonEmpty(200)
 /** The client's own time stamp, stored as text, so that one without a zone is accepted. */
 export const clientTime = z
   .string()
@@ -92,19 +84,19 @@ export const NOT_CHOSEN = {
 export const chosenId = z
   .string()
   .refine((text: string): boolean => isReadableId(text), { ...NOT_CHOSEN })
-  .meta({ description: 'A readable word, which becomes the name. Ids themselves (UUIDs) are made by the service.' })
+  .describe('A readable word, which becomes the name. Ids themselves (UUIDs) are made by the service.')
 
 /** The PlanStore body, whose fields distinguish it from a plan document. */
 const storePlan = z.looseObject({
   goal_id: reference.nullish(),
   agent_id: reference.nullish(),
-  plan_type: part.line.nullish().meta({ description: '`sequential` when not said, or `parallel`.' }),
-  steps: z.array(part.json).nullish().meta({ description: 'The outline, kept word for word.' }),
+  plan_type: part.line.nullish().describe('`sequential` when not said, or `parallel`.'),
+  steps: z.array(part.json).nullish().describe('The outline, kept word for word.'),
   session_id: reference.nullish(),
-  conversation_id: reference.nullish().meta({ description: 'The same as `session_id`.' }),
+  conversation_id: reference.nullish().describe('The same as `session_id`.'),
   id: chosenId.nullish(),
   name: part.line.nullish(),
-  plan_name: part.line.nullish().meta({ description: 'The same as `name`.' }),
+  plan_name: part.line.nullish().describe('The same as `name`.'),
   title: part.line.nullish(),
   description: part.text(100_000).nullish(),
   owner: part.line.nullish(),
@@ -117,29 +109,32 @@ export type PlanOfStore = z.output<typeof storePlan>
 
 const nodes = z
   .looseObject({ title: part.line.optional(), nodes: z.array(part.map), edges: z.array(part.json).optional() })
-  .meta({ description: 'A plan of nodes, with artifacts and gates.' })
+  .describe('A plan of nodes, with artifacts and gates.')
 
-const named = z.string().min(1).max(200).optional()
+const named = nonEmpty(200).optional()
 export const plannerChoice = {
-  planner: named.meta({ description: 'heuristic (asks no model), model or template.' }),
-  model: named.meta({ description: 'PROVIDER/NAME; naming one is consent to ask it.' }),
-  template: named.meta({ description: 'The template to fill from the goal.' }),
-  budget: draftingLimits.optional().meta({
-    description:
+  planner: named.describe('heuristic (asks no model), model or template.'),
+  model: named.describe('PROVIDER/NAME; naming one is consent to ask it.'),
+  template: named.describe('The template to fill from the goal.'),
+  budget: draftingLimits
+    .optional()
+    .describe(
       'What the model may use in all, in place of 20 calls, 400k tokens and 2 USD; more than that needs the right to decide. The settings of the service hold all the same.',
-  }),
-  look: z.boolean().optional().meta({
-    description:
+    ),
+  look: z
+    .boolean()
+    .optional()
+    .describe(
       'Run the tests, lint, type check and build before, each at most once, on a copy in the sandbox, for at most 20 s in all; the draft is built on what fails. The checks that a model drafts are tried in the same way, for as long again. Not for templates; needs the right to operate.',
-  }),
+    ),
 }
 const goalAlone = z
   .looseObject({
     goal: z.string().min(1),
-    worker: named.meta({ description: 'The coding agent that works the tasks; one of GET /agents.' }),
+    worker: named.describe('The coding agent that works the tasks; one of GET /agents.'),
     ...plannerChoice,
   })
-  .meta({ description: 'Only a goal: a planner makes the tasks.' })
+  .describe('Only a goal: a planner makes the tasks.')
 
 /** Any JSON; its shape decides which form it is validated as. */
 const anyPlan = wire(z.union([part.map, z.array(part.json)]), 'NewPlan')
@@ -163,48 +158,41 @@ export const planBody: typeof anyPlan = {
 }
 
 const make = z.strictObject({
-  start: part.yes.meta({ description: 'Start it at once.' }),
-  session_id: reference.optional().meta({ description: 'The session it belongs to.' }),
-  goal_id: reference.optional().meta({ description: 'The goal it is for.' }),
-  agent_id: reference.optional().meta({ description: 'Who is to carry it out.' }),
-  name: reference.optional().meta({ description: 'Instead of the one it says; numbered when it is taken.' }),
-  from: reference.optional().meta({ description: 'Read it as this format, whatever it looks like.' }),
-  dry_run: part.yes.meta({ description: 'Only check it and tell what would be made.' }),
+  start: part.yes.describe('Start it at once.'),
+  session_id: reference.optional().describe('The session it belongs to.'),
+  goal_id: reference.optional().describe('The goal it is for.'),
+  agent_id: reference.optional().describe('Who is to carry it out.'),
+  name: reference.optional().describe('Instead of the one it says; numbered when it is taken.'),
+  from: reference.optional().describe('Read it as this format, whatever it looks like.'),
+  dry_run: part.yes.describe('Only check it and tell what would be made.'),
 })
 export const makeQuery = wire(make)
 export type MakeQuery = z.output<typeof make>
 
-export const listQuery = wire(
-  z.strictObject({
-    goal_id: reference.optional().meta({ description: 'Only those for this goal.' }),
-    agent_id: reference.optional().meta({ description: 'Only those this agent is to carry out.' }),
-    session_id: reference.optional().meta({ description: 'Only those of this session.' }),
-    conversation_id: reference.optional().meta({ description: 'The same as `session_id`.' }),
-    status: word.planStatus.optional(),
-    q: part.line.optional().meta({ description: 'Words of its name, title, goal or labels.' }),
-    archived: part.yes.meta({ description: 'Only those that were deleted.' }),
-    since: part.instant.optional().meta({ description: 'Only those that changed then or later.' }),
-    until: part.instant.optional().meta({ description: 'Only those that were made before.' }),
-    waiting: part.yes.meta({ description: 'Only those in which something waits for a person.' }),
-    sort: z.enum(['newest', 'updated', 'name', 'cost']).optional().meta({
-      description: '`newest` first when not said; `updated`: changed last first; `cost`: what cost most first.',
-    }),
-    limit: part.limit,
-    cursor: part.cursor,
-  }),
-)
-export const oneQuery = wire(
-  z.strictObject({
-    as: reference
-      .optional()
-      .meta({ description: 'Print it in this format instead; `html` is a report of how it went.' }),
-  }),
-)
-export const deleteQuery = wire(
-  z.strictObject({
-    purge: part.yes.meta({ description: 'Also take its history away; needs the right to administer.' }),
-  }),
-)
+export const listQuery = wireObject({
+  goal_id: reference.optional().describe('Only those for this goal.'),
+  agent_id: reference.optional().describe('Only those this agent is to carry out.'),
+  session_id: reference.optional().describe('Only those of this session.'),
+  conversation_id: reference.optional().describe('The same as `session_id`.'),
+  status: word.planStatus.optional(),
+  q: part.line.optional().describe('Words of its name, title, goal or labels.'),
+  archived: part.yes.describe('Only those that were deleted.'),
+  since: part.instant.optional().describe('Only those that changed then or later.'),
+  until: part.instant.optional().describe('Only those that were made before.'),
+  waiting: part.yes.describe('Only those in which something waits for a person.'),
+  sort: z
+    .enum(['newest', 'updated', 'name', 'cost'])
+    .optional()
+    .describe('`newest` first when not said; `updated`: changed last first; `cost`: what cost most first.'),
+  limit: part.limit,
+  cursor: part.cursor,
+})
+export const oneQuery = wireObject({
+  as: reference.optional().describe('Print it in this format instead; `html` is a report of how it went.'),
+})
+export const deleteQuery = wireObject({
+  purge: part.yes.describe('Also take its history away; needs the right to administer.'),
+})
 
 const patch = z.looseObject({
   status: word.planStatus.optional(),
@@ -217,16 +205,14 @@ const patch = z.looseObject({
   labels: z.array(part.line).nullish(),
   plan_type: part.line.nullish(),
   steps: z.array(part.json).nullish(),
-  reason: part.reason.nullish().meta({ description: 'Why its status changes.' }),
-  expected_revision: z.int().min(1).optional().meta({ description: 'Refused when the plan has another by now.' }),
+  reason: part.reason.nullish().describe('Why its status changes.'),
+  expected_revision: z.int().min(1).optional().describe('Refused when the plan has another by now.'),
 })
 export const planPatch = wire(patch, 'PlanPatch')
 export type PlanPatch = z.output<typeof patch>
 
-export const manyPlans = wire(z.strictObject({ ids: z.array(reference).min(1).max(1_000) }))
-export const newOrder = wire(
-  z.strictObject({
-    order: z.array(reference).min(1).meta({ description: 'Tasks by id or name; those left out follow as they stood.' }),
-    expected_revision: z.int().min(1).optional(),
-  }),
-)
+export const manyPlans = wireObject({ ids: z.array(reference).min(1).max(1_000) })
+export const newOrder = wireObject({
+  order: z.array(reference).min(1).describe('Tasks by id or name; those left out follow as they stood.'),
+  expected_revision: z.int().min(1).optional(),
+})

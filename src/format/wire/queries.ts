@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { PLAN_STATUSES, TASK_STATUSES } from '../../domain/status.ts'
 import type { WireQuery } from './declarations.ts'
 import { count, goingBack, list, of, plan as planId, reference, sha256, task as taskName } from './orders.ts'
-import { wire } from './wire.ts'
+import { namedObject } from './wire.ts'
 
 const plan = { plan: reference }
 const task = { ...plan, task: reference }
@@ -134,4 +134,4 @@ export const QUERIES = {
 
 const one = z.discriminatedUnion('type', Object.values(QUERIES) as never) as unknown as z.ZodType<WireQuery>
 
-export const queryBody = wire(z.strictObject({ query: one }), 'EngineQuery')
+export const queryBody = namedObject('EngineQuery', { query: one })

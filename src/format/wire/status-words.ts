@@ -66,12 +66,8 @@ const read = <S extends string>(words: StatusWords<S>) =>
 
 const ASKED = 'in the words of the PlanStore, upper or lower case'
 
-export const planStatus = read(PLAN_WORDS).meta({
-  description: `${PLAN_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
-})
-export const taskStatus = read(TASK_WORDS).meta({
-  description: `${TASK_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
-})
+export const planStatus = read(PLAN_WORDS).describe(`${PLAN_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`)
+export const taskStatus = read(TASK_WORDS).describe(`${TASK_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`)
 
 /** A status filter: PlanStore words, and those of ours that it lacks. */
 export const taskStates = z
@@ -83,4 +79,4 @@ export const taskStates = z
       return found.ok ? { ok: true, value: statesCalled(TASK_WORD[found.status]) } : found
     }),
   )
-  .meta({ description: `${TASK_WORDS.words.slice(0, 7).join(', ')}, ready, waiting or abandoned.` })
+  .describe(`${TASK_WORDS.words.slice(0, 7).join(', ')}, ready, waiting or abandoned.`)

@@ -2,9 +2,10 @@
 
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { nonEmpty } from './field-schemas.ts'
 import { wire } from './wire.ts'
 
-const id = z.string().min(1).max(200)
+const id = nonEmpty(200)
 const text = z.string().max(100_000)
 const count = z.int().min(0)
 const json = z.unknown().transform(value => value as Json)

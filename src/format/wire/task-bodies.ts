@@ -3,7 +3,7 @@
 // outline or a plan document.
 
 import { isPlanName, isTaskName, type PlanName, type TaskName } from '../../domain/id.ts'
-import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject, wordList } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { asLiteral, fromLiteral } from '../expression/template.ts'
 import { isUuid, slug } from '../text/slug.ts'
@@ -98,20 +98,8 @@ type Making<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Keys with a meaning; all others are stored. */
 const KNOWN_KEYS: ReadonlySet<string> = new Set([
-  'id',
-  'plan_id',
-  'status',
-  'depends_on',
-  'dependencies',
-  'name',
-  'title',
-  'description',
-  'task_type',
-  'agent_id',
-  'input_data',
-  'sequence_order',
-  'priority',
-  'labels',
+  ...wordList('id plan_id status depends_on dependencies name title description task_type agent_id input_data'),
+  ...wordList('sequence_order priority labels'),
 ] satisfies (keyof NewTask)[])
 
 /** The name in the body; null if it must be generated. */

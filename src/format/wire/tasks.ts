@@ -21,16 +21,16 @@ const fields = {
     .min(-1_000_000)
     .max(1_000_000)
     .nullish()
-    .meta({ description: 'Higher first; when not said, what comes first in the sequence.' }),
-  depends_on: needs.meta({ description: 'Tasks it needs, by id or name.' }),
-  dependencies: needs.meta({ description: 'The same as `depends_on`.' }),
+    .describe('Higher first; when not said, what comes first in the sequence.'),
+  depends_on: needs.describe('Tasks it needs, by id or name.'),
+  dependencies: needs.describe('The same as `depends_on`.'),
   labels: z.array(part.line).nullish(),
 }
 
 const newTask = z.looseObject({
-  plan_id: reference.meta({ description: 'Its plan, by id or name.' }),
+  plan_id: reference.describe('Its plan, by id or name.'),
   id: chosenId.nullish(),
-  name: part.line.nullish().meta({ description: 'Unique in its plan; made from the description when not said.' }),
+  name: part.line.nullish().describe('Unique in its plan; made from the description when not said.'),
   ...fields,
   status: word.taskStatus.nullish(),
 })
@@ -44,7 +44,7 @@ const ofOne = z.array(inside).min(1).max(TASKS_AT_ONCE)
 const batch = z.strictObject({ plan_id: reference.optional(), tasks: ofOne })
 const several = z
   .union([batch, many, newTask])
-  .meta({ description: 'One task, or several of one plan: then all of them are added, or none.' })
+  .describe('One task, or several of one plan: then all of them are added, or none.')
 export type NewTasks = z.output<typeof several>
 
 const NO_TASKS = {
@@ -70,17 +70,17 @@ const patch = z.looseObject({
   output_data: part.map.nullish(),
   started_at: clientTime.nullish(),
   completed_at: clientTime.nullish(),
-  error: part.reason.nullish().meta({ description: 'Why it failed.' }),
-  reason: part.reason.nullish().meta({ description: 'Why it is skipped.' }),
-  token: part.line.optional().meta({ description: 'Of the claim, when another actor made it.' }),
-  expected_revision: z.int().min(1).optional().meta({ description: 'Refused when the plan has another by now.' }),
+  error: part.reason.nullish().describe('Why it failed.'),
+  reason: part.reason.nullish().describe('Why it is skipped.'),
+  token: part.line.optional().describe('Of the claim, when another actor made it.'),
+  expected_revision: z.int().min(1).optional().describe('Refused when the plan has another by now.'),
 })
 export const taskPatch = wire(patch, 'TaskPatch')
 export type TaskPatch = z.output<typeof patch>
 
 const list = z.strictObject({
-  plan_id: reference.optional().meta({ description: 'Only of this plan: its UUID or name.' }),
-  agent_id: reference.optional().meta({ description: 'Only what this agent is to do.' }),
+  plan_id: reference.optional().describe('Only of this plan: its UUID or name.'),
+  agent_id: reference.optional().describe('Only what this agent is to do.'),
   status: word.taskStates.optional(),
   limit: part.limit,
   cursor: part.cursor,
@@ -95,7 +95,7 @@ const assessment = z.strictObject({
   passed: z.boolean().optional(),
   metrics: part.map.optional(),
   notes: part.text(10_000).optional(),
-  evaluator: part.line.optional().meta({ description: 'Who or what judged it, when it is not the caller.' }),
+  evaluator: part.line.optional().describe('Who or what judged it, when it is not the caller.'),
 })
 export const newEvaluation = wire(
   assessment.refine(body => Object.keys(body).length > 0, {

@@ -51,6 +51,12 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
   }
 }
 
+/** An object with these keys and no others. */
+export const wireObject = <S extends z.core.$ZodLooseShape>(shape: S) => wire(z.strictObject(shape))
+
+export const namedObject = <S extends z.core.$ZodLooseShape>(name: string, shape: S) =>
+  wire(z.strictObject(shape), name)
+
 interface Forms {
   readonly description: string
   readonly examples: readonly JsonObject[]

@@ -2,21 +2,15 @@
 
 import { actionFacts } from '../../domain/actions/actions.ts'
 import type { Hint } from '../../domain/hint.ts'
-import type { JsonObject } from '../../domain/json.ts'
-import type { ActionType, EffectClass } from '../../domain/plan.ts'
+import { type JsonObject, pick } from '../../domain/json.ts'
+import type { ActionType } from '../../domain/plan.ts'
 import { planJsonSchema } from '../../format/plan/json-schema.ts'
 import type { ModelList } from '../../runners/models.ts'
-import type { KnownAgent, Runner } from '../../runners/runner.ts'
+import type { KnownAgent, Runner, RunnerAbout } from '../../runners/runner.ts'
 import type { Finding } from './doctor.ts'
 
-export interface Capability {
+export interface Capability extends Pick<RunnerAbout, 'does' | 'effects' | 'risks' | 'dryRun'> {
   readonly action: ActionType
-  readonly does: string
-  /** The effect classes of tasks that declare none. */
-  readonly effects: readonly EffectClass[]
-  readonly risks: readonly string[]
-  /** What a dry run and an approval show. */
-  readonly dryRun: string
   /** `partly`: it works, but something is weaker or missing, see `why`. */
   readonly works: 'yes' | 'partly' | 'no'
   readonly why: string | null
@@ -47,10 +41,7 @@ export function capabilities(
     return [
       {
         action,
-        does: about.does,
-        effects: about.effects,
-        risks: about.risks,
-        dryRun: about.dryRun,
+        ...pick(about, 'does', 'effects', 'risks', 'dryRun'),
         works:
           lack === undefined
             ? 'yes'

@@ -6,6 +6,7 @@ import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, stat
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Hint } from '../../domain/hint.ts'
+import { orElse } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { Models } from '../../runners/models.ts'
@@ -249,13 +250,7 @@ function sizeOf(file: string): number {
   return stat === undefined ? 0 : stat.isFile() ? stat.size : HEADER_BYTES
 }
 
-function changedAt(file: string): number {
-  try {
-    return statSync(file).mtimeMs
-  } catch {
-    return 0
-  }
-}
+const changedAt = (file: string): number => orElse(() => statSync(file).mtimeMs, 0)
 
 const shownAhead = (ms: number): string =>
   ms < 3_600_000 ? `${Math.ceil(ms / 60_000)} minutes` : `${Math.ceil(ms / 3_600_000)} hours`

@@ -10,7 +10,7 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import type { DbRequest } from '../../domain/actions/db-action.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { type Json, type JsonObject, orElse } from '../../domain/json.ts'
 import type { FailureClass } from '../../domain/result.ts'
 
 export interface DbJob {
@@ -259,10 +259,4 @@ export async function askDatabase(job: DbJob): Promise<DbDone> {
 }
 
 /** Null for incomplete output. */
-function saidBy(text: string): DbDone | null {
-  try {
-    return JSON.parse(text) as Json as unknown as DbDone
-  } catch {
-    return null
-  }
-}
+const saidBy = (text: string): DbDone | null => orElse(() => JSON.parse(text) as Json as unknown as DbDone, null)

@@ -3,10 +3,11 @@
 
 import type { StructuredPatch } from 'diff'
 import type { Sha256 } from '../../domain/id.ts'
+import { isA, orElse } from '../../domain/json.ts'
 import type { Edit } from '../../domain/plan.ts'
 import type { PathGate } from '../../safety/files/path-gate.ts'
 import { sha256Of } from '../../safety/files/regular-file.ts'
-import { type Answer, failure, Refused, refuse } from '../../safety/safety-refusal.ts'
+import { type Answer, failure, orElseAsync, Refused, refuse } from '../../safety/safety-refusal.ts'
 import { inScope, type Patterns } from '../../safety/scope.ts'
 
 // Finds and replaces exact bytes in a file. Exactly one match is required unless the edit says all; a failure shows the nearest line,
@@ -134,13 +135,8 @@ function standsAt(lines: readonly string[], hunk: Hunk, side: 'old' | 'new'): bo
   return wanted.length > 0 && wanted.every((line, at) => lines[start + at] === line)
 }
 
-function decoded(bytes: Buffer): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return null
-  }
-}
+const decoded = (bytes: Buffer): string | null =>
+  orElse(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), null)
 
 const EDIT_MAX_BYTES = 16 * 1024 * 1024
 
@@ -184,11 +180,7 @@ class EditedFiles {
   }
 
   async imagine(edit: Edit): Promise<void> {
-    try {
-      await this.make(edit)
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error
-    }
+    await orElseAsync(() => this.make(edit), undefined, isA(Refused))
     for (const [path, now] of this.#now) this.#imagined.set(path, now)
     this.#before.clear()
     this.#now.clear()

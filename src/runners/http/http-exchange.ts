@@ -6,6 +6,7 @@ import { request as tlsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import { isSafeMethod } from '../../domain/actions/http-action.ts'
+import { orElse } from '../../domain/json.ts'
 import { type NetworkTarget, plainHost } from '../../domain/plan-rules/network-rule.ts'
 import type { Failure } from '../../domain/result.ts'
 import { type Answer, codeOf, failure } from '../../safety/safety-refusal.ts'
@@ -136,12 +137,8 @@ const without = (
 
 /** The normalised address, or what is wrong with it. */
 function urlOf(text: string, base: URL | null): URL | string {
-  let url: URL
-  try {
-    url = base === null ? new URL(text) : new URL(text, base)
-  } catch {
-    return 'the address cannot be read'
-  }
+  const url = orElse(() => (base === null ? new URL(text) : new URL(text, base)), null)
+  if (url === null) return 'the address cannot be read'
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return `the scheme ${url.protocol} is not known here`
   if (url.username !== '' || url.password !== '') return 'an address with a user in it is refused'
   return url

@@ -2,8 +2,9 @@
 // because an outdated list is useless for killing.
 
 import { readdirSync, readFileSync } from 'node:fs'
+import { orElse } from '../../domain/json.ts'
 import { shortageKindOf } from '../../domain/shortage.ts'
-import { codeOf } from '../../safety/safety-refusal.ts'
+import { codeOf, hasCode } from '../../safety/safety-refusal.ts'
 
 export interface Process {
   readonly pid: number
@@ -35,13 +36,9 @@ export function lookUpProcess(pid: number): Process | null {
 
 /** The start time of a process, even a zombie; 0 when unknown. */
 export function startOf(pid: number): number {
-  try {
-    return Number(readStat(pid)?.[19] ?? 0)
-  } catch (error) {
-    // The process exists and must be tracked although no file can be opened now.
-    if (shortageKindOf(codeOf(error) ?? '') === 'open-files') return 0
-    throw error
-  }
+  // Without open files the process exists all the same, and must be tracked.
+  const isShort = (error: unknown): boolean => shortageKindOf(codeOf(error) ?? '') === 'open-files'
+  return orElse(() => Number(readStat(pid)?.[19] ?? 0), 0, isShort)
 }
 
 /** The fields from the third on: the second is the name in parentheses and may contain anything. */
@@ -58,12 +55,6 @@ export function hasMarks(pid: number, marks: readonly string[]): boolean {
   return marks.every(mark => set.includes(`\0${mark}\0`))
 }
 
-function readProc(pid: number, file: 'stat' | 'environ'): string | null {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
-  } catch (error) {
-    // It has ended, or belongs to another user.
-    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(codeOf(error) ?? '')) return null
-    throw error
-  }
-}
+/** Null when it has ended, or belongs to another user. */
+const readProc = (pid: number, file: 'stat' | 'environ'): string | null =>
+  orElse(() => readFileSync(`/proc/${pid}/${file}`, 'utf8'), null, hasCode('ENOENT', 'ESRCH', 'EACCES', 'EPERM'))

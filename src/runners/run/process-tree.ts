@@ -6,7 +6,8 @@
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { codeOf } from '../../safety/safety-refusal.ts'
+import { orElse } from '../../domain/json.ts'
+import { hasCode } from '../../safety/safety-refusal.ts'
 import type { AttemptMark, Ended, ProcessTree } from '../runner.ts'
 import { hasMarks, listProcesses, lookUpProcess, type Process } from './process-table.ts'
 
@@ -99,14 +100,8 @@ function send(members: readonly Process[], { leader }: Wanted, signal: 'SIGTERM'
   }
 }
 
-function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, signal)
-  } catch (error) {
-    if (['ESRCH', 'EPERM'].includes(codeOf(error) ?? '')) return false
-    throw error
-  }
-}
+const kill = (pid: number, signal: NodeJS.Signals | 0): boolean =>
+  orElse(() => process.kill(pid, signal), false, hasCode('ESRCH', 'EPERM'))
 
 const hasProc = (): boolean => process.platform === 'linux' && existsSync('/proc/self/stat')
 const isKernelThread = (one: Process): boolean => one.pid === 2 || one.parent === 2

@@ -25,7 +25,7 @@ import { openGate, type PathGate } from '../../safety/files/path-gate.ts'
 import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
 import { beyondOf, runsOutside, type SandboxedCommand, sandboxCommand } from '../../safety/sandbox/command-sandbox.ts'
 import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
-import { type Boxed, type Leftover, MOUNT_REPLACED, spawnBoxed } from '../../safety/sandbox/sandboxed-process.ts'
+import { type Boxed, type BoxedExit, MOUNT_REPLACED, spawnBoxed } from '../../safety/sandbox/sandboxed-process.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
 import { OutputTap } from './output.ts'
 import { startOf } from './process-table.ts'
@@ -49,20 +49,11 @@ interface ChildOptions {
 export interface Child {
   readonly leader: NonNullable<AttemptMark['leader']>
   readonly process: ChildProcess
-  readonly exited: Promise<Exit>
+  readonly exited: Promise<BoxedExit>
   /** Stops waiting for the exit of a process that cannot be killed. */
   giveUp(): void
   /** Reads the rest of the pipes for a bounded time, and closes them. */
   drain(): Promise<void>
-}
-
-interface Exit {
-  readonly exit: number | null
-  readonly signal: string | null
-  /** Its sandbox could not be created, so nothing began. */
-  readonly failure?: Failure
-  readonly excess?: Failure
-  readonly leftover?: Leftover
 }
 
 const DRAIN_STEPS = 10
@@ -89,7 +80,7 @@ export async function startChild(options: ChildOptions): Promise<Child | Error> 
   }
   if (child.pid === undefined) return (await once(child, 'error'))[0] as Error
   let giveUp = () => {}
-  const exited = new Promise<Exit>(resolve => {
+  const exited = new Promise<BoxedExit>(resolve => {
     if (boxed === null) child.once('exit', (exit, signal) => resolve({ exit, signal }))
     else void boxed.exited.then(resolve)
     giveUp = () => resolve({ exit: null, signal: null })
@@ -366,7 +357,7 @@ async function shut(
 
 interface Ending {
   readonly why: 'exited' | 'interrupted' | 'timed out'
-  readonly exit: Exit
+  readonly exit: BoxedExit
 }
 
 /** Waits until the child and its whole process tree have ended; what cannot be ended is logged. */

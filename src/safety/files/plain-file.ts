@@ -2,15 +2,12 @@
 // block this process nor fill its memory.
 
 import { accessSync, closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
+import { orElse } from '../../domain/json.ts'
 
 /** Follows links. Null for anything but a readable regular file of at most that size. */
 export function readPlainFileNow(path: string, maxBytes: number): Buffer | null {
-  let file: number
-  try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
-  } catch {
-    return null
-  }
+  const file = orElse(() => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY), null)
+  if (file === null) return null
   try {
     const stat = fstatSync(file)
     return stat.isFile() && stat.size <= maxBytes ? readFileSync(file) : null
@@ -21,11 +18,8 @@ export function readPlainFileNow(path: string, maxBytes: number): Buffer | null 
   }
 }
 
-export function isProgram(path: string): boolean {
-  try {
+export const isProgram = (path: string): boolean =>
+  orElse(() => {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()
-  } catch {
-    return false
-  }
-}
+  }, false)

@@ -4,6 +4,7 @@
 import { realpathSync } from 'node:fs'
 import { readlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { orElse } from '../../domain/json.ts'
 import { ignoring } from '../safety-refusal.ts'
 
 const LINKS_MAX = 40
@@ -33,10 +34,4 @@ export async function realTarget(path: string): Promise<string | null> {
 
 const NO_LINK = ['EINVAL', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES']
 
-export function realOrNull(path: string): string | null {
-  try {
-    return realpathSync(path)
-  } catch {
-    return null
-  }
-}
+export const realOrNull = (path: string): string | null => orElse(() => realpathSync(path), null)

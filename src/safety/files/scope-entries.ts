@@ -3,7 +3,8 @@
 
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { relative } from 'node:path'
-import { codeOf } from '../safety-refusal.ts'
+import { orElse } from '../../domain/json.ts'
+import { isSystemError } from '../safety-refusal.ts'
 import { inScope, mayHold, type Patterns } from '../scope.ts'
 
 export interface ScopeEntry {
@@ -38,23 +39,11 @@ export async function* scopeEntries(
   }
 }
 
-function statOf(absolute: Buffer): Stats | undefined {
-  try {
-    return lstatSync(absolute, { throwIfNoEntry: false })
-  } catch (error) {
-    if (codeOf(error) === null) throw error
-    return undefined
-  }
-}
+const statOf = (absolute: Buffer): Stats | undefined =>
+  orElse(() => lstatSync(absolute, { throwIfNoEntry: false }), undefined, isSystemError)
 
-function namesIn(folder: Buffer): readonly string[] {
-  try {
-    return readdirSync(folder, { encoding: 'latin1' })
-  } catch (error) {
-    if (codeOf(error) === null) throw error
-    return []
-  }
-}
+const namesIn = (folder: Buffer): readonly string[] =>
+  orElse(() => readdirSync(folder, { encoding: 'latin1' }), [], isSystemError)
 
 const bytesOf = (root: string, path: string): Buffer =>
   Buffer.concat([Buffer.from(`${root}/`), Buffer.from(path, 'latin1')])

@@ -18,6 +18,7 @@ import {
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
+import { orElse } from '../../domain/json.ts'
 import type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
 import { type NetworkRule, type NetworkTarget, plainHost } from '../../domain/plan-rules/network-rule.ts'
 import { type Answer, answering, refuse } from '../safety-refusal.ts'
@@ -433,12 +434,8 @@ function plainTarget({ url: written = '', method = 'GET' }: IncomingMessage): As
   if (authority.includes('@')) return 'an address with a user in it is refused'
   const place = placeIn(/:\d+$/.test(authority) ? authority : `${authority}:80`)
   if (place === null) return 'the address names no host'
-  let url: URL
-  try {
-    url = new URL(`http://${place.host}${rest.startsWith('/') ? '' : '/'}${rest}`)
-  } catch {
-    return 'the address cannot be read'
-  }
+  const url = orElse(() => new URL(`http://${place.host}${rest.startsWith('/') ? '' : '/'}${rest}`), null)
+  if (url === null) return 'the address cannot be read'
   const request = { method, path: url.pathname }
   return { target: { ...place, request }, path: `${url.pathname}${url.search}` }
 }

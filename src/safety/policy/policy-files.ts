@@ -13,7 +13,7 @@ import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { isInside, settingsFile } from '../files/private-file.ts'
 import { outsideOf, refuseFile, type SettingsPlace } from '../files/user-settings.ts'
 import { USER_POLICY } from '../network/user-rules.ts'
-import { type Answer, answering, codeOf, failure, refuse } from '../safety-refusal.ts'
+import { type Answer, answering, codeOf, failure, ignoring, refuse } from '../safety-refusal.ts'
 
 export const ORGANISATION_FILE = '/etc/planfold/policy.yaml'
 /** An additional file of the organisation. It is read besides the standard one, so setting it can only narrow. */
@@ -97,7 +97,7 @@ async function organisationLayer(
   { path, isOptional }: NamedFile,
   report: (faulty: FaultyPolicy) => void,
 ): Promise<ReadLayer | null> {
-  const found = await realOrNull(path)
+  const found = await ignoring(['ENOENT', 'ENOTDIR'], () => realpath(path))
   if (found === null)
     return isOptional
       ? null
@@ -155,13 +155,4 @@ function parsed(
   if (read.ok) return read.settings
   report({ file: path, text, diagnostics: read.diagnostics })
   return refuseFile(path, read.diagnostics, 'correct these lines; nothing starts until then')
-}
-
-async function realOrNull(path: string): Promise<string | null> {
-  try {
-    return await realpath(path)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
-    throw error
-  }
 }

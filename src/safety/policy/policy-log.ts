@@ -1,6 +1,7 @@
 // The log of changes of the user's rules: one line of JSON for each, beside the rules. Written before the change, so that every rule has a
 // known author.
 
+import { orElse } from '../../domain/json.ts'
 import { readPrivateFile, settingsFile, writePrivateFile } from '../files/private-file.ts'
 import { outsideOf, type SettingsPlace } from '../files/user-settings.ts'
 import { refuse } from '../safety-refusal.ts'
@@ -28,12 +29,8 @@ export async function recordChange(place: SettingsPlace, change: PolicyChange): 
 
 export async function readChanges(place: SettingsPlace): Promise<readonly PolicyChange[]> {
   return (await linesIn(place)).flatMap(line => {
-    try {
-      const change = JSON.parse(line) as PolicyChange
-      return typeof change.at === 'number' && typeof change.by === 'string' ? [change] : []
-    } catch {
-      return []
-    }
+    const change = orElse(() => JSON.parse(line) as PolicyChange | null, null)
+    return typeof change?.at === 'number' && typeof change.by === 'string' ? [change] : []
   })
 }
 

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { release } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { findProgram, isWithin } from '../find-program.ts'
+import { findProgram, isWithin, realOrSame } from '../find-program.ts'
 import { answering, failure, refuse } from '../safety-refusal.ts'
 import { inScope } from '../scope.ts'
 import { canary } from './canary.ts'
@@ -121,7 +121,7 @@ async function wrapped(program: string, request: SandboxRequest, inherited: Bubb
       path: env.PATH ?? '',
       home: env.HOME ?? '/nonexistent',
       readable: request.readable ?? [],
-      not: [root, realOr(request.stateDir), ...(view === null ? [] : [own, view.folder])],
+      not: [root, realOrSame(request.stateDir), ...(view === null ? [] : [own, view.folder])],
     })
     const beside = isInHome(root, view) ? null : folderAround(root, own, toolchains.shown)
     const inMemory = [...(view === null ? [own] : []), ...(beside === null ? [] : [beside])]
@@ -275,12 +275,4 @@ function environmentInside(
   const proxies = { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, ALL_PROXY: proxy, NO_PROXY: none }
   const lower = Object.fromEntries(Object.entries(proxies).map(([name, value]) => [name.toLowerCase(), value]))
   return { ...kept, ...proxies, ...lower, HOME: home, TMPDIR: '/tmp' }
-}
-
-function realOr(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
 }

@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { orElse } from '../../domain/json.ts'
 import { isWithin } from '../find-program.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
@@ -32,11 +33,7 @@ export function makeControlGroup(limits: SandboxLimits, place = USUAL): ControlG
   for (const { parent, settings } of [...unifiedIn(place, limits), ...processesIn(place, limits)]) {
     sweep(parent)
     const folder = join(parent, `${NAME}${process.pid}-${++made}`)
-    try {
-      mkdirSync(folder)
-    } catch {
-      continue
-    }
+    if (!isWritten(() => mkdirSync(folder))) continue
     try {
       for (const [file, value] of settings) writeFileSync(join(folder, file), value)
       const members = join(folder, 'cgroup.procs')
@@ -102,14 +99,11 @@ function remove(folder: string): void {
 
 const isRemoved = (folder: string): boolean => isWritten(() => rmdirSync(folder))
 
-function isWritten(act: () => void): boolean {
-  try {
+const isWritten = (act: () => void): boolean =>
+  orElse(() => {
     act()
     return true
-  } catch {
-    return false
-  }
-}
+  }, false)
 
 /** Groups of killed processes of ours. Only empty ones can be removed. */
 function sweep(parent: string): void {
@@ -119,18 +113,6 @@ function sweep(parent: string): void {
   }
 }
 
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
-}
+const namesIn = (folder: string): readonly string[] => orElse(() => readdirSync(folder), [])
 
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
+const readOrEmpty = (path: string): string => orElse(() => readFileSync(path, 'utf8'), '')

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
+import { orElse } from '../../domain/json.ts'
 import { realOrNull } from '../files/real-path.ts'
 import { isWithin } from '../find-program.ts'
 import { covers, type Patterns } from '../scope.ts'
@@ -163,23 +164,15 @@ const CONFIG_MAX_BYTES = 1_000_000
 
 function copied(path: string, to: string): readonly { readonly from: string; readonly to: string }[] {
   if (statOrNull(path)?.isFile() !== true) return []
-  let text = ''
-  try {
-    text = readFileSync(path, 'utf8').slice(0, CONFIG_MAX_BYTES)
-  } catch {
-    // The command could not read it either.
-  }
+  // What cannot be read here the command could not read either.
+  const text = orElse(() => readFileSync(path, 'utf8').slice(0, CONFIG_MAX_BYTES), '')
   write(to, withoutCredentials(text))
   return [{ from: to, to: path }]
 }
 
 /** By rename, because another command may be mounting it. */
 function write(path: string, text: string): void {
-  try {
-    if (readFileSync(path, 'utf8') === text) return
-  } catch {
-    // It does not exist yet.
-  }
+  if (orElse(() => readFileSync(path, 'utf8'), null) === text) return
   const temporary = `${path}.${process.pid}.tmp`
   writeFileSync(temporary, text, { mode: 0o600 })
   renameSync(temporary, path)
@@ -190,13 +183,7 @@ function xdgBelow(env: Variables, folder: string, home: string): Variables {
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => name.startsWith('XDG_') && isBelow(value)))
 }
 
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
-}
+const namesIn = (folder: string): readonly string[] => orElse(() => readdirSync(folder), [])
 
 function statOrNull(path: string): Stats | null {
   return statSync(path, { throwIfNoEntry: false }) ?? null

@@ -3,6 +3,7 @@
 
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { orElse } from '../../domain/json.ts'
 import { realOrNull } from '../files/real-path.ts'
 import { isWithin } from '../find-program.ts'
 
@@ -95,12 +96,8 @@ function programsIn(folder: string): readonly string[] {
     const stat = statOrNull(path)
     return stat?.isFile() === true && (stat.mode & 0o111) !== 0
   }
-  try {
-    const names = readdirSync(folder).filter(name => !name.startsWith('.'))
-    return names.map(name => join(folder, name)).filter(isProgram)
-  } catch {
-    return []
-  }
+  const names = orElse(() => readdirSync(folder), []).filter(name => !name.startsWith('.'))
+  return names.map(name => join(folder, name)).filter(isProgram)
 }
 
 /** A folder of programs with its libraries beside it, as by `make install`; never a home or the root. */
@@ -114,10 +111,4 @@ export const isSystem = (place: string): boolean => [...SYSTEM, ...ALIASES].some
 
 const exists = (path: string): boolean => statOrNull(path) !== null
 
-function statOrNull(path: string): Stats | null {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) ?? null
-  } catch {
-    return null
-  }
-}
+const statOrNull = (path: string): Stats | null => orElse(() => statSync(path, { throwIfNoEntry: false }) ?? null, null)

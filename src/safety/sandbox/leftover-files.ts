@@ -3,6 +3,7 @@
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { orElse } from '../../domain/json.ts'
 
 export interface Leftover {
   readonly names: readonly string[]
@@ -23,12 +24,8 @@ export function leftoverFiles(first: number, folders: readonly string[]): Leftov
   let seen = 0
   // Mounts from outside are on another device.
   const look = (at: string, folder: string, depth: number, device: number | null): void => {
-    let held: number
-    try {
-      held = openSync(at, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
-    } catch {
-      return
-    }
+    const held = orElse(() => openSync(at, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW), null)
+    if (held === null) return
     try {
       const here = `/proc/self/fd/${held}`
       const { dev } = fstatSync(held)

@@ -2,6 +2,7 @@
 // Planfold is killed, an empty folder may remain.
 
 import { lstatSync, mkdirSync, realpathSync, rmdirSync } from 'node:fs'
+import { orElse } from '../../domain/json.ts'
 
 interface Needed {
   count: number
@@ -53,18 +54,8 @@ function made(path: string): boolean {
 }
 
 /** Without following links: a parent may have been replaced by a link. */
-function isFolder(path: string): boolean {
-  try {
-    return lstatSync(path).isDirectory() && realpathSync(path) === path
-  } catch {
-    return false
-  }
-}
+const isFolder = (path: string): boolean =>
+  orElse(() => lstatSync(path).isDirectory() && realpathSync(path) === path, false)
 
-function removeEmpty(path: string): void {
-  try {
-    rmdirSync(path)
-  } catch {
-    // It is not empty, or already removed.
-  }
-}
+/** Does nothing when it is not empty, or already removed. */
+const removeEmpty = (path: string): void => orElse(() => rmdirSync(path), undefined)

@@ -5,6 +5,7 @@
 // Memory means private pages, shared pages once, and files in memory. Page cache is not counted, because the kernel can reclaim it.
 
 import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { orElse } from '../../domain/json.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
@@ -57,13 +58,8 @@ export function watchResources(watched: Watched, onExcess: (failure: Failure) =>
 }
 
 /** From its own process list, which has no other processes. */
-function processesIn(first: number): readonly string[] {
-  try {
-    return readdirSync(`/proc/${first}/root/proc`).filter(name => /^\d+$/.test(name))
-  } catch {
-    return []
-  }
-}
+const processesIn = (first: number): readonly string[] =>
+  orElse(() => readdirSync(`/proc/${first}/root/proc`), []).filter(name => /^\d+$/.test(name))
 
 function measure({ first, limits }: Watched, inside: readonly string[], folders: readonly string[]) {
   const root = `/proc/${first}/root`
@@ -114,22 +110,13 @@ export function memoryOf({ first, inMemory }: Pick<Watched, 'first' | 'inMemory'
   return [...found.values()]
 }
 
-function usedIn(folder: string): number {
-  try {
+const usedIn = (folder: string): number =>
+  orElse(() => {
     const { blocks, bfree, bsize } = statfsSync(folder)
     return (blocks - bfree) * bsize
-  } catch {
-    return 0
-  }
-}
+  }, 0)
 
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
+const readOrEmpty = (path: string): string => orElse(() => readFileSync(path, 'utf8'), '')
 
 export const excessOf = (what: 'memory' | 'processes', limits: SandboxLimits): Failure =>
   what === 'memory' ? tooMuch(limits) : tooMany(limits)

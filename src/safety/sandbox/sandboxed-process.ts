@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
+import { orElse } from '../../domain/json.ts'
 import type { Failure } from '../../domain/result.ts'
 import { failure } from '../safety-refusal.ts'
 import { makeControlGroup } from './cgroup.ts'
@@ -165,21 +166,10 @@ function spawnBubblewrap(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore'
 const OOM_SCORE = '800'
 
 /** When memory runs out, the kernel kills sandboxed processes before the user's own. */
-function raiseOomScore(pid: number): void {
-  try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE)
-  } catch {
-    // It has ended already, and its exit is reported elsewhere.
-  }
-}
+const raiseOomScore = (pid: number): void =>
+  orElse(() => writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE), undefined)
 
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // It has ended.
-  }
-}
+const kill = (pid: number): boolean => orElse(() => process.kill(pid, 'SIGKILL'), false)
 
 const UNSEEN = failure('policy', 'the sandbox cannot be looked at from outside', 'is /proc mounted?')
 
@@ -190,12 +180,8 @@ const UNSEEN = failure('policy', 'the sandbox cannot be looked at from outside',
 function childOf(parent: number): number | null {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-      if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent) return Number(name)
-    } catch {
-      // It has ended.
-    }
+    const stat = orElse(() => readFileSync(`/proc/${name}/stat`, 'utf8'), '')
+    if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent) return Number(name)
   }
   return null
 }

@@ -8,16 +8,9 @@
 // In a folder that is writable for some names only, new names can be created, and a read-only mount disappears when a process outside
 // replaces its name (an editor that saves by rename). So both are checked when the command has ended.
 
-import {
-  type BigIntStats,
-  type Dirent,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-} from 'node:fs'
+import { type Dirent, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { orElse } from '../../domain/json.ts'
 import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import { protectedBy } from '../files/protected-path.ts'
 import { realOrNull } from '../files/real-path.ts'
@@ -445,12 +438,7 @@ const GONE: FileStamp = ''
 
 /** For a folder only its identity: a mount on it covers everything below, despite changes by others. */
 function stampAt(path: string): FileStamp {
-  let stat: BigIntStats | undefined
-  try {
-    stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  } catch {
-    // It is no longer readable.
-  }
+  const stat = orElse(() => lstatSync(path, { bigint: true, throwIfNoEntry: false }), undefined)
   if (stat === undefined) return GONE
   const { dev, ino, birthtimeNs, size, mtimeNs, ctimeNs } = stat
   return (stat.isDirectory() ? [dev, ino, birthtimeNs] : [dev, ino, size, mtimeNs, ctimeNs]).join(' ')
@@ -462,29 +450,11 @@ const isOurs = (name: string): boolean => name.startsWith('.') && writerOf(Buffe
 const NO_ENTRY = { throwIfNoEntry: false } as const
 const isDirectory = (path: string): boolean => lstatSync(path, NO_ENTRY)?.isDirectory() === true
 
-function namesIn(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
-}
+const namesIn = (folder: string): readonly Dirent[] => orElse(() => readdirSync(folder, { withFileTypes: true }), [])
 
 const below = (folder: string, name: string): string => (folder === '' ? name : `${folder}/${name}`)
 const isBelow = (path: string, folder: string): boolean => folder === '' || isWithin(path, folder)
 
-function linkAt(path: string): string | null {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return null
-  }
-}
+const linkAt = (path: string): string | null => orElse(() => readlinkSync(path), null)
 
-function readOrNull(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8').slice(0, 4_096)
-  } catch {
-    return null
-  }
-}
+const readOrNull = (path: string): string | null => orElse(() => readFileSync(path, 'utf8').slice(0, 4_096), null)

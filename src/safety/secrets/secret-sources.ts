@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { advise, quoted } from '../../domain/hint.ts'
+import { wordList } from '../../domain/json.ts'
 import {
   printSecretSettings,
   readSecretSettings,
@@ -141,12 +142,8 @@ function printedBy(name: string, [program = '', ...words]: readonly string[], pl
   })
 }
 
-const PASSED_ON: readonly string[] = [
-  'GNUPGHOME',
-  'GPG_TTY',
-  'PASSWORD_STORE_DIR',
-  'DBUS_SESSION_BUS_ADDRESS',
-  'OP_SERVICE_ACCOUNT_TOKEN',
-]
+const PASSED_ON: readonly string[] = wordList(
+  'GNUPGHOME GPG_TTY PASSWORD_STORE_DIR DBUS_SESSION_BUS_ADDRESS OP_SERVICE_ACCOUNT_TOKEN',
+)
 
 const withoutNewline = (text: string): string => text.replace(/\r?\n$/, '')

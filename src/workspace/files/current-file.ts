@@ -1,7 +1,8 @@
 // The current content of one path, read through open folders from the workspace down.
 
 import type { BigIntStats } from 'node:fs'
-import { codeOf } from '../../safety/safety-refusal.ts'
+import { orElse } from '../../domain/json.ts'
+import { hasCode } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import type { Stamp } from '../snapshots/stat-cache.ts'
 import type { TreeEntry } from '../workspace.ts'
@@ -18,12 +19,8 @@ export const ANY_TIME = Number.POSITIVE_INFINITY
 
 /** The `bytes` of a file are valid only until the next file is read. */
 export function readCurrentFile(root: OpenFolder, path: BytePath, now: number): CurrentFile {
-  try {
-    return within(root, path, (folder, name) => fileStateIn(folder, name, now)) ?? { entry: null }
-  } catch (error) {
-    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
-    return { blocked: LEFT.unreadable }
-  }
+  const look = () => within(root, path, (folder, name) => fileStateIn(folder, name, now)) ?? { entry: null }
+  return orElse(look, { blocked: LEFT.unreadable }, isForbidden)
 }
 
 export function fileStateIn(folder: OpenFolder, name: BytePath, now: number): CurrentFile {
@@ -39,19 +36,19 @@ export function fileStateIn(folder: OpenFolder, name: BytePath, now: number): Cu
   return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes, links, stamp }
 }
 
-export function lookAt(root: OpenFolder, path: BytePath): BigIntStats | null {
-  try {
-    return within(root, path, (folder, name) => folder.look(name))
-  } catch (error) {
-    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error
-    return null
-  }
-}
+export const lookAt = (root: OpenFolder, path: BytePath): BigIntStats | null =>
+  orElse(() => within(root, path, (folder, name) => folder.look(name)), null, isForbidden)
 
 export function modeAt(root: OpenFolder, path: BytePath): number {
   const stat = lookAt(root, path)
   return stat?.isDirectory() ? Number(stat.mode & 0o7777n) : 0o755
 }
+
+const isForbidden = hasCode('EACCES', 'EPERM')
+const isNoFolder = hasCode('ENOENT', 'ENOTDIR', 'ELOOP')
+
+const enter = (folder: OpenFolder, name: BytePath): OpenFolder | null =>
+  orElse(() => folder.enter(name), null, isNoFolder)
 
 /** Calls `act` in the parent folder; null when that does not exist. Symbolic links on the way count as missing. */
 export function within<T>(root: OpenFolder, path: BytePath, act: (folder: OpenFolder, name: BytePath) => T): T | null {
@@ -60,13 +57,8 @@ export function within<T>(root: OpenFolder, path: BytePath, act: (folder: OpenFo
   let here = root
   try {
     for (const name of names) {
-      let next: OpenFolder
-      try {
-        next = here.enter(name)
-      } catch (error) {
-        if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return null
-        throw error
-      }
+      const next = enter(here, name)
+      if (next === null) return null
       if (here !== root) here.close()
       here = next
     }
@@ -79,14 +71,7 @@ export function within<T>(root: OpenFolder, path: BytePath, act: (folder: OpenFo
 /** To be closed by the caller; null when there is no such folder. */
 export function openFolderAt(root: OpenFolder, path: BytePath): OpenFolder | null {
   if (path === '') return root.again()
-  return within(root, path, (folder, name) => {
-    try {
-      return folder.enter(name)
-    } catch (error) {
-      if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return null
-      throw error
-    }
-  })
+  return within(root, path, enter)
 }
 
 export const parentOf = (path: BytePath): BytePath => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '')

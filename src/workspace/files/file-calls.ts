@@ -1,7 +1,8 @@
 // File operations that can be retried: open, sync, rename; and new files that become visible only when complete.
 
 import * as fs from 'node:fs'
-import { codeOf } from '../../safety/safety-refusal.ts'
+import { orElse } from '../../domain/json.ts'
+import { codeOf, hasCode } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import type { Stamp } from '../snapshots/stat-cache.ts'
 import type { TreeEntry } from '../workspace.ts'
@@ -11,13 +12,11 @@ import { type OpenFolder, stampOf } from './open-folder.ts'
 
 /** False for one of these error codes. */
 export function attempt(codes: readonly string[], act: () => void): boolean {
-  try {
+  const acted = () => {
     act()
     return true
-  } catch (error) {
-    if (codes.includes(codeOf(error) ?? '')) return false
-    throw error
   }
+  return orElse(acted, false, hasCode(...codes))
 }
 
 /** Why the file system refuses, now and on a retry; null when a retry may help, or for a bug of ours. */

@@ -3,6 +3,7 @@
 // Elsewhere it is unknown.
 
 import * as fs from 'node:fs'
+import { orElse } from '../../domain/json.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 
 const PROC = '/proc'
@@ -11,17 +12,8 @@ const POLL_MS = 10
 const POLLS = 100
 const YIELD_PROCESSES = 32
 
-/** Processes may end meanwhile, and those of other users cannot be read: both are skipped. */
-function orNone<T>(read: () => T, none: T): T {
-  try {
-    return read()
-  } catch {
-    return none
-  }
-}
-
 function writes(process: string, descriptor: string): boolean {
-  const info = orNone(() => fs.readFileSync(`${PROC}/${process}/fdinfo/${descriptor}`, 'utf8'), '')
+  const info = orElse(() => fs.readFileSync(`${PROC}/${process}/fdinfo/${descriptor}`, 'utf8'), '')
   const flags = /^flags:\s*([0-7]+)$/m.exec(info)?.[1]
   return flags !== undefined && (Number.parseInt(flags, 8) & O_ACCMODE) !== 0
 }
@@ -30,10 +22,10 @@ function writes(process: string, descriptor: string): boolean {
 async function openForWriting(folder: string, yieldTurn: () => Promise<void>): Promise<ReadonlySet<BytePath>> {
   const found = new Set<BytePath>()
   const inFolder = `/${folder}/`
-  const processes = orNone(() => fs.readdirSync(PROC), []).filter(name => /^\d+$/.test(name))
+  const processes = orElse(() => fs.readdirSync(PROC), []).filter(name => /^\d+$/.test(name))
   for (const [at, process] of processes.entries()) {
-    for (const descriptor of orNone(() => fs.readdirSync(`${PROC}/${process}/fd`), [])) {
-      const path = orNone(() => fs.readlinkSync(`${PROC}/${process}/fd/${descriptor}`, { encoding: 'latin1' }), '')
+    for (const descriptor of orElse(() => fs.readdirSync(`${PROC}/${process}/fd`), [])) {
+      const path = orElse(() => fs.readlinkSync(`${PROC}/${process}/fd/${descriptor}`, { encoding: 'latin1' }), '')
       const begin = path.lastIndexOf(inFolder)
       if (begin >= 0 && writes(process, descriptor)) found.add(path.slice(begin + inFolder.length))
     }

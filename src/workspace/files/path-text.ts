@@ -5,7 +5,8 @@ import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { relative } from 'node:path'
-import { codeOf } from '../../safety/safety-refusal.ts'
+import { orElse } from '../../domain/json.ts'
+import { isSystemError } from '../../safety/safety-refusal.ts'
 import { type BytePath, bytesOf } from '../snapshots/manifest.ts'
 import type { SnapshotBlobs } from '../workspace.ts'
 
@@ -38,14 +39,7 @@ export function notesOf(blobs: SnapshotBlobs, folders: Folders): SnapshotBlobs {
 }
 
 /** A folder that does not exist keeps its path. */
-function real(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch (error) {
-    if (codeOf(error) === null) throw error
-    return path
-  }
-}
+const real = (path: string): string => orElse(() => realpathSync(path), path, isSystemError)
 
 export function pathText(path: BytePath): string {
   if (isAscii(path)) return path

@@ -2,6 +2,7 @@
 // characters are removed and single lines are enforced.
 
 import type { Actor, PlanId, PlanName, TaskName } from '../../domain/id.ts'
+import { wordList } from '../../domain/json.ts'
 
 export type CommitType = 'feat' | 'fix' | 'chore'
 
@@ -19,18 +20,7 @@ const BODY_MAX = 20_000
 
 const TYPES: { readonly [word: string]: CommitType } = {
   ...words('fix', ['fix', 'bugfix', 'hotfix', 'debug', 'repair', 'recover', 'revert', 'patch']),
-  ...words('feat', [
-    'feat',
-    'feature',
-    'implement',
-    'implementation',
-    'build',
-    'create',
-    'add',
-    'edit',
-    'code',
-    'write',
-  ]),
+  ...words('feat', wordList('feat feature implement implementation build create add edit code write')),
 }
 
 /** Repairs are a fix, new work is a feat, anything else a chore. */

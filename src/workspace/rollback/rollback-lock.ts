@@ -4,8 +4,9 @@
 
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { orElse } from '../../domain/json.ts'
 import { makeFolder } from '../../safety/files/directory.ts'
-import { codeOf, refuse } from '../../safety/safety-refusal.ts'
+import { codeOf, isSystemError, refuse } from '../../safety/safety-refusal.ts'
 import { placeName } from '../files/path-text.ts'
 import type { Workspace } from '../workspace.ts'
 
@@ -111,25 +112,15 @@ function otherSigns(folder: string, mine: string): readonly Sign[] {
 
 /** The start time of a process from the kernel; '' when it is not running. It tells a reused pid apart. */
 function startOf(pid: number): string {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' || fields[0] === 'X' ? '' : `${boot()}${fields[19]}`
-  } catch (error) {
-    if (codeOf(error) === null) throw error
-    return isAlive(pid) ? 'running' : ''
-  }
+  const stat = orElse(() => fs.readFileSync(`/proc/${pid}/stat`, 'latin1'), null, isSystemError)
+  if (stat === null) return isAlive(pid) ? 'running' : ''
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields[0] === 'Z' || fields[0] === 'X' ? '' : `${boot()}${fields[19]}`
 }
 
 /** Start times count from the boot, so two boots may have the same. */
-function boot(): string {
-  try {
-    return `${fs.readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)}x`
-  } catch (error) {
-    if (codeOf(error) === null) throw error
-    return ''
-  }
-}
+const boot = (): string =>
+  orElse(() => `${fs.readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)}x`, '', isSystemError)
 
 function isAlive(pid: number): boolean {
   try {

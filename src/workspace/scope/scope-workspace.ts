@@ -22,6 +22,7 @@ import {
   writeManifest,
 } from '../snapshots/manifest.ts'
 import { writeTrees } from '../snapshots/partial-snapshot.ts'
+import type { SnapshotsOptions } from '../snapshots/snapshots.ts'
 import { StatCache } from '../snapshots/stat-cache.ts'
 import { readTree, type Tree, type TreeRow } from '../snapshots/tree-object.ts'
 import { isSameRow } from '../snapshots/write-tree.ts'
@@ -31,7 +32,6 @@ import {
   type Change,
   type Differences,
   type LeftOut,
-  type OnProgress,
   type Restored,
   type RestoreOptions,
   reportWork,
@@ -44,14 +44,8 @@ import { carryOut } from './restore.ts'
 import { type Scan, type ScopeTree, scanScope } from './scan.ts'
 import { storing } from './store-files.ts'
 
-export interface WorkspaceOptions {
-  readonly root: string
-  readonly stateDir: string
+export interface WorkspaceOptions extends Pick<SnapshotsOptions, 'root' | 'stateDir' | 'now' | 'cache' | 'onProgress'> {
   readonly blobs: Pick<SnapshotBlobs, 'put' | 'get' | 'batch' | 'touch'>
-  readonly now?: () => number
-  /** Shared with the snapshots of the same folder; default: a separate one. */
-  readonly cache?: () => StatCache
-  readonly onProgress?: OnProgress
 }
 
 const SCANS_MAX = 6

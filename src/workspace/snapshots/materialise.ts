@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { removeTree } from '../../safety/files/directory.ts'
-import { codeOf, refuse } from '../../safety/safety-refusal.ts'
+import { codeOf, isSystemError, orElseAsync, refuse } from '../../safety/safety-refusal.ts'
 import { attempt, changeMode, synced } from '../files/file-calls.ts'
 import { OpenFolder } from '../files/open-folder.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
@@ -183,11 +183,5 @@ function chosen(entry: TreeEntry | null, instead: Instead | null): TreeEntry | n
   return { type: 'directory', mode: FOLDER_MODE }
 }
 
-async function discard(path: string): Promise<void> {
-  try {
-    await removeTree(path)
-  } catch (error) {
-    // It stays under its temporary name.
-    if (codeOf(error) === null) throw error
-  }
-}
+/** What cannot be removed stays under its temporary name. */
+const discard = (path: string): Promise<void> => orElseAsync(() => removeTree(path), undefined, isSystemError)

@@ -14,7 +14,7 @@ import { prepare } from '../rollback/prepare-rollback.ts'
 import { forgetIntent, readIntent, writeIntent } from '../rollback/rollback-intent.ts'
 
 import { type Hold, holdRollbacks, waitForRollbacks } from '../rollback/rollback-lock.ts'
-import { assess } from '../rollback/rollback-plan.ts'
+import { type Assessing, assess } from '../rollback/rollback-plan.ts'
 import { carryOut, type Stepping } from '../rollback/rollback-steps.ts'
 import { storing } from '../scope/store-files.ts'
 import type * as door from '../workspace.ts'
@@ -55,11 +55,7 @@ export function openSnapshots(options: SnapshotsOptions): door.Snapshots {
   return new SnapshotsOfFolder(options)
 }
 
-interface Room {
-  readonly root: OpenFolder
-  readonly state: readonly string[] | null
-  readonly now: () => number
-  readonly yieldTurn: () => Promise<void>
+interface Room extends Pick<Assessing, 'root' | 'state' | 'now' | 'yieldTurn'> {
   readonly report: (entries: number) => void
 }
 

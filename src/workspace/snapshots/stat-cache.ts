@@ -9,7 +9,8 @@ import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Sha256 } from '../../domain/id.ts'
-import { codeOf } from '../../safety/safety-refusal.ts'
+import { orElse } from '../../domain/json.ts'
+import { codeOf, isSystemError } from '../../safety/safety-refusal.ts'
 import type { IgnoreRules } from '../files/ignore-rules.ts'
 import { placeName } from '../files/path-text.ts'
 import type { BytePath } from './manifest.ts'
@@ -187,13 +188,8 @@ export class StatCache {
   /** A damaged file, or one of another workspace, counts as empty. */
   #load(): Map<BytePath, CachedDirectory> {
     const directories = new Map<BytePath, CachedDirectory>()
-    let bytes: Buffer
-    try {
-      bytes = fs.readFileSync(this.#path)
-    } catch (error) {
-      if (codeOf(error) === null) throw error
-      return directories
-    }
+    const bytes = orElse(() => fs.readFileSync(this.#path), null, isSystemError)
+    if (bytes === null) return directories
     const start = MAGIC.length + 32
     const body = bytes.subarray(start)
     if (bytes.length < start || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) return directories

@@ -1,6 +1,6 @@
 // A task as a page shows it: its attempts and the decisions about it, from the journal.
 
-import type { Event, EventOf } from '../../event.ts'
+import type { Event, EventOf, PlanEntry } from '../../event.ts'
 import type { Millis, Sha256, TaskName } from '../../id.ts'
 import { type Json, type JsonObject, mapOf } from '../../json.ts'
 import type { CountedDecision } from '../../network-decision.ts'
@@ -52,12 +52,7 @@ export interface DecisionFacts {
   readonly entry: number
 }
 
-interface JournalEntry {
-  readonly version: number
-  readonly now: Millis
-  readonly actor: string
-  readonly events: readonly Event[]
-}
+type JournalEntry = Pick<PlanEntry, 'version' | 'now' | 'actor' | 'events'>
 
 /** All entries of the plan, from the first. */
 export function taskHistory(
