@@ -92,6 +92,8 @@ export interface JournalTable {
   planOf(no: number): { readonly id: PlanId; readonly name: PlanName } | null
   head(no: number): Head | null
   lastPosition(): Position
+  /** A recent one that costs nothing to ask for. */
+  knownPosition(): Position
   /** Of the next entry: larger than all before. */
   nextPosition(): Position
   entry(no: number, version: number): StoredEntry | null

@@ -67,13 +67,14 @@ export function processesContract(what: string, setup: Setup): void {
     it('can follow one plan, from where one stands, and ends when told', async () => {
       const { store } = await one(setup)
       const first = await given(store, two('first'))
+      const after = await store.position()
       const second = await given(store, two('second'), 2)
       await must(store, first, { type: 'note', text: 'seen' })
       await must(store, second, { type: 'note', text: 'not mine' })
       const stop = new AbortController()
       const seen: Entry[] = []
       const watching = (async () => {
-        for await (const entry of store.watch({ after: 1, plan: first, signal: stop.signal })) {
+        for await (const entry of store.watch({ after, plan: first, signal: stop.signal })) {
           seen.push(entry)
           if (seen.length === 2) stop.abort()
         }

@@ -112,7 +112,9 @@ export function upkeepContract(what: string, setup: Setup): void {
       expect(await store.state(old)).toBeNull()
       expect(await store.check({ readData: true })).toMatchObject({ ok: true, blobs: 1, entries: 3 })
       const position = await store.position()
-      expect(ok(await store.update(keep, { type: 'note', text: 'on' }, { actor: ana })).position).toBe(position + 1)
+      expect(ok(await store.update(keep, { type: 'note', text: 'on' }, { actor: ana })).position).toBeGreaterThan(
+        position,
+      )
       await given(store, two('old'), 3)
     })
 

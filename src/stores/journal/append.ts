@@ -121,7 +121,7 @@ export function updatePlan(
   const { events } = decision
   const heldUntil = options.lease === undefined ? undefined : (head.ownerExpires ?? 0)
   if (events.length === 0) {
-    const position = tables.journal.lastPosition()
+    const position = tables.journal.knownPosition()
     return { ok: true, version: head.version, position, events, state: kept.state, heldUntil }
   }
   room.states.touch(plan)

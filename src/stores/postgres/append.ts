@@ -99,7 +99,7 @@ export interface Item {
   readonly writes: readonly Write[]
 }
 
-const TASK = `ordinal int, sequence int, "addedAt" bigint, name text, title text, kind text, assignee text, status text, visit int,
+const TASK = `ordinal int, sequence bigint, "addedAt" bigint, name text, title text, kind text, assignee text, status text, visit int,
   attempt int, "startedAt" bigint, "endedAt" bigint`
 /** The last attempt of a task is in its own row, as in the embedded store. */
 const ASIDE = `INSERT INTO earlier_attempts (plan_no, ordinal, visit, attempt, status, started_at, ended_at, duration_ms, exit, failure_class)
@@ -165,9 +165,9 @@ DECLARE
 BEGIN
   CASE write->>'w'
   WHEN 'entry' THEN
-    INSERT INTO entries (plan_no, version, position, at, actor, fence, body, blob, hash, format)
+    INSERT INTO entries (plan_no, version, position, at, actor, fence, done, body, blob, hash, format)
       VALUES (no, (write->>'v')::int, first - 1 - (write->>'p')::bigint, (write->>'at')::bigint, write->>'actor', (write->>'fence')::bigint,
-        write->>'body', decode(write->>'blob', 'hex'), decode(write->>'hash', 'hex'), (write->>'format')::int);
+        (write->>'done')::int, write->>'body', decode(write->>'blob', 'hex'), decode(write->>'hash', 'hex'), (write->>'format')::int);
     UPDATE heads SET version = (write->>'v')::int, at = (write->>'at')::bigint, done = (write->>'done')::int,
       hash = decode(write->>'hash', 'hex') WHERE plan_no = no;
   WHEN 'tasks' THEN

@@ -1,5 +1,6 @@
 // The lists of stores/sql on PostgreSQL: the few words of SQLite in them are translated.
 
+import { folded } from '../search/words.ts'
 import type { Row, Sql, Value } from '../sql/sql.ts'
 import type { Answers } from './answers.ts'
 
@@ -33,7 +34,8 @@ export const sqlOn = (answers: Answers): Sql => ({
       )
     return { all, get: (...values) => all(...values)[0] }
   },
-  matching: (words, kind) => words.map(word => `${quoted(word)}:*${kind === 'log' ? '' : WEIGHTS[kind]}`).join(' & '),
+  matching: (words, kind) =>
+    words.map(word => `${quoted(folded(word))}:*${kind === 'log' ? '' : WEIGHTS[kind]}`).join(' & '),
 })
 
 /** Texts of plans and of tasks share a column, and are told apart by the weight of their words. */

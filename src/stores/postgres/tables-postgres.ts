@@ -4,6 +4,7 @@ import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../../do
 import type { Reserves } from '../../domain/result.ts'
 import type { StoredEntry } from '../journal/entry.ts'
 import { type Changes, planRecord, taskRecord } from '../journal/projection.ts'
+import type { UnreadLog } from '../search/search-tables.ts'
 import { foldedWords } from '../search/words.ts'
 import { docOf, endedSteps, findDocs, findLogs, stepOf } from '../sql/found-texts.ts'
 import { sqlLists } from '../sql/lists.ts'
@@ -27,8 +28,8 @@ import type { Query, Row } from './connection.ts'
 import { sqlOn, vectorOf } from './sql-postgres.ts'
 import type { KnownPlan, Recording, WorkingSet } from './working-set.ts'
 
-/** Enough for any range that a rule asks for at once. */
-const ENTRIES_MAX = 100_000
+/** They may be large. */
+const LOGS_AT_ONCE = 50
 const WORDS_MAX = 20_000
 const WORD_MAX = 200
 
@@ -41,6 +42,8 @@ export interface Room {
   readonly newNumber: () => number
   readonly position: () => number
   readonly monotonic: () => number
+  /** True for the tables of writers. */
+  readonly isWriting: boolean
 }
 
 export function tablesOn(room: Room): Tables {
@@ -93,44 +96,35 @@ export function tablesOn(room: Room): Tables {
         nameOf(one(await query('SELECT id, name FROM plans WHERE name = $1', [name]))),
       ),
     head,
-    lastPosition: () => (room.recording() === null ? ask('position', lastPosition) : room.position()),
+    lastPosition: () => ask('position', lastPosition),
+    knownPosition: () => room.position(),
     nextPosition: () => -room.nextEntry(),
     entry: (no, version) => journal.entries(no, version - 1, version, 1)[0] ?? null,
     entries(no, after, upTo, limit) {
-      const own = room.recording()?.entries
-      if (own !== undefined && own.length > 0 && own[0]!.version === after + 1 && upTo === after + 1) return [own[0]!]
-      const all = ask(`entries ${no} ${upTo}`, async query => ({
-        after,
-        rows: (
-          await query(
-            `${ENTRY} WHERE plan_no = $1 AND version > $2 AND version <= $3 ORDER BY version LIMIT ${ENTRIES_MAX}`,
-            [no, after, Math.min(upTo, 2 ** 31 - 1)],
-          )
+      const own = room.recording()?.entries.find(({ version }) => version === after + 1)
+      if (own !== undefined && upTo === after + 1) return [own]
+      const most = Math.min(upTo, 2 ** 31 - 1)
+      return answers.stretch(`entries ${no} ${upTo}`, { after, limit }, versionOf, async (query, from, count) =>
+        (
+          await query(`${ENTRY} WHERE plan_no = $1 AND version > $2 AND version <= $3 ORDER BY version LIMIT $4`, [
+            no,
+            from,
+            most,
+            count,
+          ])
         ).map(entryOf),
-      }))
-      // Pages of one range come from what was loaded for its first page; an earlier start is loaded by itself.
-      if (after < all.after)
-        return ask(`entries ${no} ${after} ${upTo} ${limit}`, async query =>
-          (
-            await query(`${ENTRY} WHERE plan_no = $1 AND version > $2 AND version <= $3 ORDER BY version LIMIT $4`, [
-              no,
-              after,
-              Math.min(upTo, 2 ** 31 - 1),
-              limit,
-            ])
-          ).map(entryOf),
-        )
-      return all.rows.filter(({ version }) => version > after).slice(0, limit)
+      )
     },
     since: (after, limit, no) =>
-      ask(`since ${after} ${limit} ${no}`, async query =>
-        (
-          await query(
-            `${ENTRY_AND_PLAN} WHERE e.position > $1 AND e.position < ${HORIZON} AND ($2::bigint IS NULL OR e.plan_no = $2) ORDER BY e.position LIMIT $3`,
-            [after, no, limit],
-          )
-        ).map(row => Object.assign(entryOf(row), { plan: row.id as PlanId })),
-      ),
+      answers.stretch(`since ${no}`, { after, limit }, positionOf, async (query, from, count) => {
+        const rows = await query(
+          `${ENTRY_AND_PLAN} WHERE e.position > $1 AND e.position < ${HORIZON} AND ($2::bigint IS NULL OR e.plan_no = $2)
+            ORDER BY e.position LIMIT $3`,
+          [from, no, count],
+        )
+        if (room.isWriting) await loadIndex(query, rows)
+        return rows.map(row => Object.assign(entryOf(row), { plan: row.id as PlanId }))
+      }),
     fold: no =>
       ask(`fold ${no}`, async query =>
         foldOf(
@@ -418,14 +412,14 @@ export function tablesOn(room: Room): Tables {
           async query => one(await query('SELECT coalesce(max(seq), 0) AS seq FROM task_logs'))!.seq as number,
         ),
       unreadLogs: (after, limit) =>
-        ask(
-          `unread ${after} ${limit}`,
-          async query =>
-            (await query(
-              'SELECT seq, plan_no AS no, ordinal, text FROM task_logs WHERE seq > $1 ORDER BY seq LIMIT $2',
-              [after, limit],
-            )) as unknown as readonly { seq: number; no: number; ordinal: number; text: string }[],
-        ),
+        answers.stretch('unread logs', { after, limit, atOnce: LOGS_AT_ONCE }, seqOf, async (query, from, count) => {
+          const rows = (await query(
+            'SELECT l.seq, l.plan_no AS no, l.ordinal, l.text, d.bytes FROM task_logs l LEFT JOIN log_docs d USING (plan_no, ordinal) WHERE l.seq > $1 ORDER BY l.seq LIMIT $2',
+            [from, count],
+          )) as unknown as readonly (UnreadLog & { readonly bytes: number | null })[]
+          for (const { no, ordinal, bytes } of rows) answers.put(`log bytes ${no} ${ordinal}`, bytes ?? 0)
+          return rows.map(({ bytes: _, ...log }) => log)
+        }),
       logBytes: (no, ordinal) =>
         ask(
           `log bytes ${no} ${ordinal}`,
@@ -487,6 +481,27 @@ export function tablesOn(room: Room): Tables {
     },
   }
 
+  /** What the index has of the plans of these entries, at once. */
+  async function loadIndex(query: Query, rows: readonly Row[]): Promise<void> {
+    const numbers = [...new Set(rows.map(({ plan_no }) => plan_no as number))]
+    if (numbers.length === 0) return
+    for (const { id, plan_no } of rows) answers.put(`no ${id}`, plan_no)
+    const docs = await query('SELECT plan_no, task, kind, capabilities, text FROM docs WHERE plan_no = ANY ($1)', [
+      numbers,
+    ])
+    const steps = await query('SELECT * FROM steps WHERE plan_no = ANY ($1)', [numbers])
+    for (const no of numbers) {
+      const of = (row: Row) => row.plan_no === no
+      answers.put(
+        `docs ${no}`,
+        docs.filter(of).map(row => docOf(row as SqlRow)),
+      )
+      answers.put(
+        `steps ${no}`,
+        steps.filter(of).map(row => stepOf(row as SqlRow)),
+      )
+    }
+  }
   function docsOf(no: number) {
     return ask(`docs ${no}`, async query =>
       (await query('SELECT task, kind, capabilities, text FROM docs WHERE plan_no = $1', [no])).map(row =>
@@ -504,7 +519,7 @@ export function tablesOn(room: Room): Tables {
 /** Transactions with a higher number may still be under way. */
 const HORIZON = '(SELECT base FROM meta) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint * 1024'
 const hex = (column: string): string => `encode(${column}, 'hex') AS ${column.slice(column.indexOf('.') + 1)}`
-const FIELDS = `e.format, e.position, e.old_position, e.version, e.at, e.actor, e.fence, e.body, ${hex('e.blob')}, ${hex('e.hash')}`
+const FIELDS = `e.plan_no, e.format, e.position, e.old_position, e.version, e.at, e.actor, e.fence, e.body, ${hex('e.blob')}, ${hex('e.hash')}`
 const ENTRY = `SELECT ${FIELDS} FROM entries e`
 const ENTRY_AND_PLAN = `SELECT ${FIELDS}, p.id FROM entries e JOIN plans p USING (plan_no)`
 const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires, o.until'
@@ -513,6 +528,10 @@ const LOG =
   'SELECT l.*, t.name, p.id AS plan FROM task_logs l JOIN tasks t USING (plan_no, ordinal) JOIN plans p USING (plan_no)'
 const STREAM = `SELECT stream_no, id, version, ${hex('hash')}, row FROM streams`
 const UNOWNED = { owner: null, ownerBoot: null, ownerExpires: null } as const
+
+const versionOf = ({ version }: StoredEntry): number => version
+const positionOf = ({ position }: StoredEntry): number => position
+const seqOf = ({ seq }: UnreadLog): number => seq
 
 const one = (rows: readonly Row[]): Row | undefined => rows[0]
 

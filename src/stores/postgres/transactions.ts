@@ -73,6 +73,7 @@ export class PostgresTransactions implements Transactions {
       },
       position: () => this.#position,
       monotonic: () => clock.monotonic(),
+      isWriting: true,
     })
   }
 
@@ -158,6 +159,7 @@ export class PostgresTransactions implements Transactions {
       newNumber: none,
       position: () => this.#position,
       monotonic: () => clock.monotonic(),
+      isWriting: false,
     })
   }
 
@@ -168,18 +170,24 @@ export class PostgresTransactions implements Transactions {
     this.#entries = 0
     this.#answers.clear()
     let at = 0
-    for (; at < requests.length && this.#entries < ENTRIES_MAX; at++) {
-      const request = requests[at]!
-      const ran = await this.#run(
-        request,
-        done.every(({ recording }) => recording.isEmpty),
-      )
-      // What was recorded so far goes out first.
-      if (ran === 'later') break
-      done.push(ran)
+    let isEmpty = true
+    try {
+      while (at < requests.length && this.#entries < ENTRIES_MAX && (isEmpty || this.#alone === 0)) {
+        const ran = await this.#run(requests[at]!, isEmpty)
+        // What was recorded so far goes out first.
+        if (ran === 'later') break
+        at++
+        done.push(ran)
+        isEmpty &&= ran.recording.isEmpty
+      }
+      this.#alone = Math.max(0, this.#alone - 1)
+      this.#queue.unshift(...requests.slice(at))
+      await this.#send(done)
+    } catch (bug) {
+      this.#room.set.forgetAll()
+      this.#room.states.rolledBack()
+      for (const { request } of done) request.reject(bug)
     }
-    this.#queue.unshift(...requests.slice(at))
-    await this.#send(done)
   }
 
   /** Runs one rule, loading what is missing; with something recorded already nothing is loaded. */
@@ -241,6 +249,8 @@ export class PostgresTransactions implements Transactions {
   }
 
   readonly #again = new Set<Waiting>()
+  /** Two requests of one group may want the same name or key: then this many are sent one by one. */
+  #alone = 0
 
   /** Null when it was committed; requests that were passed over run again. */
   async #append(sending: readonly Done[]): Promise<Error | null> {
@@ -254,6 +264,7 @@ export class PostgresTransactions implements Transactions {
       const code = (error as { readonly code?: string }).code
       // Another process was faster with a name or a key; or the database chose this call to end a deadlock. Nothing was written.
       if (code === '23505' || code === '40P01' || code === '40001') {
+        this.#alone = sending.length
         this.#pass(sending)
         return null
       }
@@ -290,7 +301,7 @@ export class PostgresTransactions implements Transactions {
       request.tries++
       if (request.tries >= TRIES_MAX)
         request.reject(new StoreBusy('other processes were faster each time; nothing was written'))
-      this.#again.add(request)
+      else this.#again.add(request)
     }
   }
 }

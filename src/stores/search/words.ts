@@ -67,4 +67,5 @@ export function snippetOf(text: string, words: readonly string[]): Snippet {
 /** Never between the two halves of a surrogate pair. */
 const wholeCharacter = (text: string, at: number): number => ((text.charCodeAt(at) & 0xfc00) === 0xdc00 ? at - 1 : at)
 
-const folded = (word: string): string => word.normalize('NFD').replaceAll(/\p{M}/gu, '').normalize('NFC').toLowerCase()
+export const folded = (word: string): string =>
+  word.normalize('NFD').replaceAll(/\p{M}/gu, '').normalize('NFC').toLowerCase()

@@ -174,7 +174,7 @@ export function listAttempts(sql: Sql, query: AttemptQuery, no: number): Page<At
 
 export const metricsOf = (sql: Sql, no: number): readonly MetricRow[] =>
   sql
-    .prepare('SELECT * FROM metrics WHERE plan_no = ? ORDER BY kind')
+    .prepare('SELECT * FROM metrics WHERE plan_no = ? ORDER BY kind NULLS FIRST')
     .all(no)
     .map(row => ({
       kind: row.kind as string | null,

@@ -88,6 +88,10 @@ export class SqliteJournal implements JournalTable {
     return this.#lastPosition ?? (this.#position.get()!.position as number)
   }
 
+  knownPosition(): number {
+    return this.lastPosition()
+  }
+
   nextPosition(): number {
     return this.lastPosition() + 1
   }
