@@ -238,6 +238,7 @@ describe('the house', () => {
           !/^(format|extras\/(agents|dialects|models|templates))\//.test(file)
         )
           strays.push(`${file}: ${path}`)
+        if (path === 'pg' && !file.startsWith('stores/postgres/')) strays.push(`${file}: ${path}`)
         if (path.startsWith('@photostructure/') && !file.startsWith('stores/sqlite/')) strays.push(`${file}: ${path}`)
       }
     }

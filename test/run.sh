@@ -10,6 +10,8 @@ install() { sh scripts/install-missing.sh "$@" || echo "$1 is missing: the tests
 # strace gives the crash tests their finest grain. bubblewrap sandboxes commands.
 install strace strace
 install bubblewrap bwrap
+# The store on PostgreSQL is tried on a server of its own: PLANFOLD_TEST_DATABASE, or one that the tests start.
+if [ -z "${PLANFOLD_TEST_DATABASE:-}" ]; then install postgresql pg_createcluster; fi
 # The web UI is tried in a real browser: PLANFOLD_CHROMIUM, that of the system, or the one of @sparticuz/chromium.
 if [ -z "${PLANFOLD_CHROMIUM:-}" ] && [ ! -d node_modules/@sparticuz/chromium/bin ]; then install chromium chromium chromium-browser google-chrome; fi
 # Tests that start a coding agent use a small one of our own. With PLANFOLD_REAL_AGENTS=1 they also use Grok Build (206 MB, from a lock of its

@@ -44,7 +44,7 @@ export function* checkAll(
   tables: Tables,
   blobs: CheckBlobs,
   readData: boolean,
-): Generator<Missing | void, CheckReport> {
+): Generator<Missing | null, CheckReport> {
   const faults: Fault[] = []
   const unread: { plan: PlanId; why: string }[] = []
   function* attempt<T>(plan: string | null, hint: string, look: (report: Report) => T): Generator<Missing, T | null> {
@@ -88,7 +88,7 @@ export function* checkAll(
       }
     })
     checked += entries ?? 0
-    yield
+    yield null
   }
   for (const kind of ['session', 'goal'] as const)
     yield* attempt(null, RESTORE, report => checkStreams(tables, kind, report))
@@ -97,7 +97,7 @@ export function* checkAll(
     seen++
     if (!readData) continue
     yield* attempt(null, RESTORE, () => void blobs.getNow(id))
-    if (seen % 64 === 0) yield
+    if (seen % 64 === 0) yield null
   }
   return {
     ok: faults.length === 0,

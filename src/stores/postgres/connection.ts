@@ -19,14 +19,15 @@ const types: pg.CustomTypesConfig = {
     NUMBERS.has(oid) ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
 }
 
+export const settingsFor = (url: string) => ({
+  connectionString: url,
+  connectionTimeoutMillis: CONNECT_MS,
+  application_name: 'planfold',
+  options: `-c search_path=${SCHEMA} -c planfold.tenant=${TENANT} -c client_min_messages=warning`,
+})
+
 export async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: url,
-    types,
-    connectionTimeoutMillis: CONNECT_MS,
-    application_name: 'planfold',
-    options: `-c search_path=${SCHEMA} -c planfold.tenant=${TENANT} -c client_min_messages=warning`,
-  })
+  const client = new pg.Client({ ...settingsFor(url), types })
   // Without a listener a lost connection would end the process; the next query reports it.
   client.on('error', () => {})
   try {
@@ -49,6 +50,54 @@ export const queryOn =
   (client: pg.Client): Query =>
   async (text, values = []) =>
     (await client.query<Record<string, unknown>>(text, [...values])).rows
+
+/** A connection that is made again after it broke. What was under way then fails. */
+export class Link {
+  readonly #url: string
+  #client: pg.Client | null
+  #connecting: Promise<pg.Client> | null = null
+
+  private constructor(url: string, client: pg.Client) {
+    this.#url = url
+    this.#client = null
+    this.#keep(client)
+  }
+
+  static async open(url: string): Promise<Link> {
+    return new Link(url, await connect(url))
+  }
+
+  query: Query = async (text, values = []) => await queryOn(await this.client())(text, values)
+
+  async client(): Promise<pg.Client> {
+    if (this.#client !== null) return this.#client
+    this.#connecting ??= connect(this.#url).finally(() => {
+      this.#connecting = null
+    })
+    this.#keep(await this.#connecting)
+    return this.#client!
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.end()
+  }
+
+  #keep(client: pg.Client): void {
+    if (this.#client === client) return
+    this.#client = client
+    const forget = () => {
+      if (this.#client === client) this.#client = null
+    }
+    client.on('error', forget)
+    client.on('end', forget)
+  }
+}
+
+/** SQLSTATE of an answer of the database; null when it gave none, or says that it is going down. */
+export function answeredWith(error: unknown): string | null {
+  const { code } = error as { readonly code?: unknown }
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(08|57)/.test(code) ? code : null
+}
 
 export function withoutPassword(url: string): string {
   try {

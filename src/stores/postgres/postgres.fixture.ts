@@ -8,7 +8,7 @@ import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { Host } from '../leases/host.ts'
 import { FakeClock, fakeHost } from '../store.contract.ts'
-import { StorePostgres } from './store-postgres.ts'
+import { StorePostgres, type StorePostgresOptions } from './store-postgres.ts'
 
 export interface Server {
   readonly version: string
@@ -65,11 +65,15 @@ function asDatabaseUser(folder: string) {
   }
 }
 
+/** The rows of the last statement. */
 export async function ask(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
+  // It may be ended by a test.
+  client.on('error', () => {})
   await client.connect()
   try {
-    return (await client.query(text)).rows
+    const result: pg.QueryResult | readonly pg.QueryResult[] = await client.query(text)
+    return (Array.isArray(result) ? result.at(-1)! : result).rows
   } finally {
     await client.end()
   }
@@ -77,7 +81,9 @@ export async function ask(url: string, text: string): Promise<readonly Record<st
 
 let databases = 0
 
-export async function setup(server: Server, options: { readonly foldEvery?: number } = {}) {
+type Options = Partial<Pick<StorePostgresOptions, 'foldEvery' | 'clock' | 'host' | 'heartbeat'>>
+
+export async function setup(server: Server, options: Options = {}) {
   const name = `test_${process.pid}_${++databases}`
   await ask(server.url('postgres'), `CREATE DATABASE ${name}`)
   onTestFinished(async () => {
@@ -95,6 +101,7 @@ export async function setup(server: Server, options: { readonly foldEvery?: numb
       clock,
       host: fakeHost(host),
       newId: () => `id-${++next}`,
+      heartbeat: 'manual',
       ...options,
     })
     stores.push(store)

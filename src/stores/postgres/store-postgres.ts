@@ -7,8 +7,9 @@ import { Changes } from '../journal/changes.ts'
 import { States } from '../journal/plan-states.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
-import { connect } from './connection.ts'
+import { connect, Link, settingsFor } from './connection.ts'
 import { bell, listen } from './feed.ts'
+import { threadHeartbeat } from './heartbeat.ts'
 import { migrate } from './migrate.ts'
 import { PostgresTransactions } from './transactions.ts'
 import { WorkingSet } from './working-set.ts'
@@ -21,6 +22,8 @@ export interface StorePostgresOptions {
   readonly host: Host
   readonly newId: () => string
   readonly foldEvery?: number
+  /** `manual`: only by `leases.renew()`, in tests. */
+  readonly heartbeat?: 'thread' | 'manual'
 }
 
 export class StorePostgres extends StoreOnTables {
@@ -34,8 +37,8 @@ export class StorePostgres extends StoreOnTables {
   static async open(options: StorePostgresOptions): Promise<StorePostgres> {
     const { url, folder, clock, newId } = options
     const now = (): Millis => clock.now()
-    const [writer, reader, feed] = [await connect(url), await connect(url), await connect(url)]
-    await migrate(writer, now())
+    const [writer, reader, feed] = [await Link.open(url), await Link.open(url), await Link.open(url)]
+    await migrate(await writer.client(), now())
     const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now, newId })
     const states = new States(blobs)
     let hasMoved = false
@@ -63,6 +66,7 @@ export class StorePostgres extends StoreOnTables {
       states,
       blobs,
       changes,
+      heartbeat: options.heartbeat === 'manual' ? undefined : threadHeartbeat(settingsFor(url), set),
       snapshot: async () => {
         const client = await connect(url)
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -71,7 +75,7 @@ export class StorePostgres extends StoreOnTables {
       close: async () => {
         await transactions.close()
         stop()
-        await Promise.all([writer, reader, feed].map(client => client.end()))
+        await Promise.all([writer, reader, feed].map(link => link.close()))
       },
     })
   }

@@ -74,7 +74,7 @@ export function tablesOn(room: Room): Tables {
   }
   const head = (no: number): Head | null => {
     const found = known(no)?.head ?? null
-    const owner = found?.owner == null ? undefined : set.owners.get(found.owner)
+    const owner = found?.owner == null ? undefined : set.owner(found.owner)
     return found === null || owner === undefined
       ? found
       : { ...found, ownerBoot: owner.boot, ownerExpires: owner.expires }
@@ -187,7 +187,7 @@ export function tablesOn(room: Room): Tables {
         set.owners.set(row.id, row)
       },
       renew(id, lease, now) {
-        const owner = set.owners.get(id) ?? ask(`owner ${id}`, query => loadOwner(query, id))
+        const owner = set.owner(id) ?? ask(`owner ${id}`, query => loadOwner(query, id))
         if (owner === null || owner.expires <= now) return false
         recording().guard({ g: 'owner', id, now })
         wrote({ w: 'renew', id, ...lease })
@@ -209,7 +209,7 @@ export function tablesOn(room: Room): Tables {
         const before = head(no)!
         recording().guard({ g: 'fence', no, fence: before.fence, owner: before.owner })
         wrote({ w: 'hold', no, owner, fence, since })
-        const record = set.owners.get(owner)
+        const record = set.owner(owner)
         change(no, {
           head: { ...before, owner, fence, ownerBoot: record?.boot ?? null, ownerExpires: record?.expires ?? null },
         })

@@ -13,7 +13,7 @@ import { CommitUnknown, StoreBusy } from '../store.ts'
 import type { Request } from '../store-on-tables.ts'
 import type { Missing, Tables, Transactions } from '../tables.ts'
 import { Answers, MissingRow, ROUNDS_MAX } from './answers.ts'
-import { queryOn } from './connection.ts'
+import { answeredWith, type Link, queryOn, type Row } from './connection.ts'
 import { tablesOn } from './tables-postgres.ts'
 import { Recording, type WorkingSet } from './working-set.ts'
 
@@ -23,8 +23,8 @@ const TRIES_MAX = 50
 const PLAN_NUMBERS_PER_MS = 1_024
 
 interface Room {
-  readonly writer: pg.Client
-  readonly reader: pg.Client
+  readonly writer: Link
+  readonly reader: Link
   readonly states: States
   readonly changes: Changes
   readonly clock: Clock
@@ -122,7 +122,7 @@ export class PostgresTransactions implements Transactions {
   async #read<T>(work: (tables: Tables) => T): Promise<T> {
     const answers = new Answers()
     const tables = this.#readTables(answers)
-    const query = queryOn(this.#room.reader)
+    const { query } = this.#room.reader
     let inTransaction = false
     try {
       for (let round = 0; ; round++) {
@@ -142,7 +142,7 @@ export class PostgresTransactions implements Transactions {
         }
       }
     } finally {
-      if (inTransaction) await query('COMMIT')
+      if (inTransaction) await query('COMMIT').catch(() => {})
     }
   }
 
@@ -208,7 +208,7 @@ export class PostgresTransactions implements Transactions {
           return { request, recording: new Recording(), value: undefined, error: bug }
         }
         try {
-          await this.#answers.fill(error, queryOn(this.#room.writer))
+          await this.#answers.fill(error, this.#room.writer.query)
         } catch (failed) {
           return { request, recording: new Recording(), value: undefined, error: failed }
         }
@@ -255,21 +255,21 @@ export class PostgresTransactions implements Transactions {
   /** Null when it was committed; requests that were passed over run again. */
   async #append(sending: readonly Done[]): Promise<Error | null> {
     const { writer, states } = this.#room
-    let rows: readonly { readonly answer: { readonly first: number; readonly passed: readonly number[] } }[]
+    let rows: readonly Row[]
     try {
       this.sent++
       const text = JSON.stringify(sending.map(({ recording }) => recording.item()))
-      rows = (await writer.query({ name: 'append', text: 'SELECT append($1::jsonb) AS answer', values: [text] })).rows
+      const client = await writer.client()
+      rows = (await client.query({ name: 'append', text: 'SELECT append($1::jsonb) AS answer', values: [text] })).rows
     } catch (error) {
-      const code = (error as { readonly code?: string }).code
+      const code = answeredWith(error)
       // Another process was faster with a name or a key; or the database chose this call to end a deadlock. Nothing was written.
       if (code === '23505' || code === '40P01' || code === '40001') {
         this.#alone = sending.length
         this.#pass(sending)
         return null
       }
-      if (code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('08') && !code.startsWith('57'))
-        return error as Error
+      if (code !== null) return error as Error
       this.#room.set.forgetAll()
       return new CommitUnknown(
         'the connection to the database broke during a commit; nobody can say whether it happened',
@@ -278,7 +278,7 @@ export class PostgresTransactions implements Transactions {
         },
       )
     }
-    const { first, passed } = rows[0]!.answer
+    const { first, passed } = rows[0]!.answer as { readonly first: number; readonly passed: readonly number[] }
     const over = passed.map(at => sending[at]!)
     for (const one of sending) if (!over.includes(one)) this.#place(one, first)
     if (over.length > 0) this.#pass(over)

@@ -16,8 +16,18 @@ const PLANS_MAX = 1_000
 export class WorkingSet {
   readonly plans = new Map<number, KnownPlan>()
   readonly numbers = new Map<string, number>()
-  /** Owners of this process; their heartbeats write here too. */
+  /** Owners of this process. */
   readonly owners = new Map<string, OwnerRecord>()
+  /** When their leases run out, written by the threads that renew them. */
+  readonly beats = new Map<string, BigInt64Array>()
+
+  owner(id: string): OwnerRecord | undefined {
+    const owner = this.owners.get(id)
+    const ends = this.beats.get(id)
+    return owner === undefined || ends === undefined
+      ? owner
+      : { ...owner, expires: Math.max(owner.expires, Number(Atomics.load(ends, 0))) }
+  }
 
   know(no: number, plan: KnownPlan): void {
     if (this.plans.size >= PLANS_MAX && !this.plans.has(no)) this.forgetAll()

@@ -1,0 +1,86 @@
+// Renews a lease in its own thread with its own connection, so that a busy event loop does not lose its plans; see the one of SQLite. When
+// the lease runs out is in memory that both threads share, because a busy event loop reads no messages either.
+
+import { createRequire } from 'node:module'
+import { Worker } from 'node:worker_threads'
+import type { Heartbeat } from '../leases/leases.ts'
+import type { WorkingSet } from './working-set.ts'
+
+const PROGRAM = `
+import { createRequire } from 'node:module'
+import { parentPort, workerData } from 'node:worker_threads'
+const { Client } = createRequire(workerData.driver)(workerData.driver)
+const { settings, id, leaseMs, shared } = workerData
+const ends = new BigInt64Array(shared)
+const monotonic = () => process.hrtime.bigint() / 1000000n
+let client = null
+let timer
+let ended = false
+async function connected() {
+  if (client !== null) return client
+  const fresh = new Client(settings)
+  fresh.on('error', () => { client = null })
+  await fresh.connect()
+  client = fresh
+  return fresh
+}
+async function beat() {
+  // Counted from before it is sent.
+  const now = monotonic()
+  try {
+    const { rowCount } = await (await connected()).query(
+      'UPDATE owners SET expires = $1, until = $2 WHERE id = $3 AND expires > $4',
+      [String(now + BigInt(leaseMs)), Date.now() + leaseMs, id, String(now)])
+    if (rowCount === 0) return stop('lost')
+    ends[0] = now + BigInt(leaseMs)
+    if (!ended) timer = setTimeout(beat, leaseMs / 3)
+  } catch {
+    client = null
+    if (ended) return
+    if (ends[0] <= monotonic()) stop('lost')
+    else timer = setTimeout(beat, leaseMs / 30)
+  }
+}
+function stop(word) {
+  if (ended) return
+  ended = true
+  clearTimeout(timer)
+  client?.end().catch(() => {})
+  parentPort.postMessage(word)
+  parentPort.close()
+}
+parentPort.once('message', () => stop('stopped'))
+beat()
+`
+
+/** Small limits, because it handles one row. */
+const SMALL = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 24 }
+
+export function threadHeartbeat(settings: Readonly<Record<string, unknown>>, set: WorkingSet): Heartbeat {
+  const driver = createRequire(import.meta.url).resolve('pg')
+  return ({ id, leaseMs }, lost) => {
+    const shared = new SharedArrayBuffer(8)
+    const ends = new BigInt64Array(shared)
+    ends[0] = BigInt(set.owners.get(id)?.expires ?? 0)
+    set.beats.set(id, ends)
+    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(PROGRAM)}`), {
+      workerData: { driver, settings, id, leaseMs, shared },
+      resourceLimits: SMALL,
+    })
+    let stopping = false
+    const ended = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+    worker.on('message', word => word === 'lost' && lost())
+    // A thread that cannot renew counts as a lost lease; the fence protects other processes meanwhile.
+    worker.on('error', () => stopping || lost())
+    worker.unref()
+    return {
+      async stop() {
+        stopping = true
+        worker.ref()
+        worker.postMessage('stop')
+        await ended
+        set.beats.delete(id)
+      },
+    }
+  }
+}
