@@ -38,7 +38,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
   const { root, stateDir } = locate(options)
   const reading = options.reading === true
-  if (!existsSync(join(stateDir, 'planfold.db')) && (options.create === false || reading)) {
+  const { database } = options
+  if (database === undefined && !existsSync(join(stateDir, 'planfold.db')) && (options.create === false || reading)) {
     const inside = join(stateDir, '.planfold')
     const near = existsSync(join(inside, 'planfold.db')) ? `; there is one at ${inside}` : ''
     throw new NoState(`there is no Planfold state at ${stateDir}${near}`)
@@ -55,9 +56,13 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     quotaBytes: quotaOf(environment),
   }
   const [store, caller] = await Promise.all([
-    reading
-      ? import('./stores/sqlite/store-sqlite-readonly.ts').then(({ StoreReading }) => StoreReading.open(opening))
-      : StoreSqlite.open(opening),
+    database !== undefined
+      ? import('./stores/postgres/store-postgres.ts').then(({ StorePostgres }) =>
+          StorePostgres.open({ ...opening, url: database }),
+        )
+      : reading
+        ? import('./stores/sqlite/store-sqlite-readonly.ts').then(({ StoreReading }) => StoreReading.open(opening))
+        : StoreSqlite.open(opening),
     options.caller,
   ])
   const tree = processTree()
@@ -97,6 +102,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     random: randomBytes,
     root,
     stateDir,
+    ...(database === undefined ? {} : { workspaceId: (folder: string) => `${opening.host.host}:${folder}` }),
     environment,
     agentLogin: async agent =>
       (await (await findExtra('agents'))?.loginOf({ environment, root, stateDir }, agent)) ?? null,

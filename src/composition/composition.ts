@@ -19,6 +19,11 @@ export interface ComposeOptions extends StatePlace {
   readonly create?: boolean
   /** Only look: the state is opened so that nothing in it can change, and must be there. */
   readonly reading?: boolean
+  /**
+   * Experimental: `postgres://…`, where plans are kept instead of in the folder's own database. The folder still holds the contents of
+   * files, so every process that works on these plans needs the same one.
+   */
+  readonly database?: string
   /** Runners of this program, which tasks name: `runner: { use: NAME }`. */
   readonly runners?: readonly CustomRunner[]
   /** How steps are said in what people are handed; plain names when nobody says it. */

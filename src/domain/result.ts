@@ -208,7 +208,7 @@ export interface Prepared {
 
 /** The reserved files of a visit, where no task of another plan may write meanwhile. */
 export interface Reserves {
-  /** The real path of its folder, relative to the state folder. */
+  /** Its workspace: the real path of the folder relative to the state folder; in a store of several machines an id. */
   readonly root: string
   /** Patterns below `root`: those declared, and the real paths behind links; absolute outside `root`. */
   readonly paths: readonly string[]

@@ -40,6 +40,8 @@ export interface Rooms {
   readonly random: (bytes: number) => Uint8Array
   readonly root: string
   readonly stateDir: string
+  /** What tells folders of several machines apart. Absent: their paths relative to the state folder do. */
+  readonly workspaceId?: (realRoot: string) => string
   readonly environment: { readonly [name: string]: string | undefined }
   readonly leaseMs: number
   /** The login of an agent, by its name; null: it has none that could be used. Absent: no agent is started. */

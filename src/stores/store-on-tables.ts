@@ -170,12 +170,14 @@ export class StoreOnTables implements door.Store {
       }),
     )
 
-  update: door.Store['update'] = (plan, command, options) =>
-    this.#parts.transactions.write(tables =>
+  update: door.Store['update'] = (plan, command, options) => {
+    const asked = typeof command === 'function' ? calledOnce(command) : command
+    return this.#parts.transactions.write(tables =>
       withKey(tables, this.#appending, options.actor, options.once, () =>
-        updatePlan(tables, this.#appending, plan, command, options),
+        updatePlan(tables, this.#appending, plan, asked, options),
       ),
     )
+  }
 
   updateFrom: door.Store['updateFrom'] = (plan, workOut, options) =>
     this.#parts.transactions.write(tables =>
@@ -374,6 +376,15 @@ export class StoreOnTables implements door.Store {
 }
 
 const EMPTY = { items: [], next: null }
+
+/** A rule may run again, with the command of the first time. */
+function calledOnce<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
 
 // A group of requests in one transaction: those that fail before their first write fail alone, a later failure fails the whole group. Each
 // store has its own begin, commit and rollback.

@@ -23,7 +23,7 @@ const LINKS_MAX = 40
  * Only the part before the first wildcard can be resolved.
  */
 export function realScope(
-  { root, stateDir }: { readonly root: string; readonly stateDir: string },
+  { root, stateDir, workspaceId }: Pick<Rooms, 'root' | 'stateDir' | 'workspaceId'>,
   patterns: readonly string[],
 ): Pick<Reserves, 'root' | 'paths'> {
   const realRoot = realPath(root)
@@ -42,7 +42,8 @@ export function realScope(
     if (inside !== literal.join(sep)) paths.add(whole)
   }
   // Relative, so that reservations survive moving a project together with its state folder.
-  return { root: relative(realPath(stateDir), realRoot) || '.', paths: [...paths] }
+  const id = workspaceId?.(realRoot) ?? (relative(realPath(stateDir), realRoot) || '.')
+  return { root: id, paths: [...paths] }
 }
 
 /** Resolves links of the existing part; the rest is appended by name. */

@@ -22,6 +22,7 @@ async function connected() {
   fresh.on('error', () => { client = null })
   await fresh.connect()
   client = fresh
+  if (ended) await fresh.end()
   return fresh
 }
 async function beat() {

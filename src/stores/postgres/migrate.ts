@@ -5,7 +5,7 @@ import { StoreRefused } from '../store.ts'
 import { queryOn, SCHEMA } from './connection.ts'
 import { MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
 
-/** Any number that nobody else uses: the lock is held by everything that migrates. */
+/** An arbitrary number: the lock is held by everything that migrates. */
 const LOCK = 7_052_653
 
 export async function migrate(client: pg.Client, now: number): Promise<void> {

@@ -38,7 +38,7 @@ export const sqlOn = (answers: Answers): Sql => ({
     words.map(word => `${quoted(folded(word))}:*${kind === 'log' ? '' : WEIGHTS[kind]}`).join(' & '),
 })
 
-/** Texts of plans and of tasks share a column, and are told apart by the weight of their words. */
+/** Texts of plans and of tasks share a column, and differ in the weight of their words. */
 const WEIGHTS = { plan: 'A', task: 'B' } as const
 
 /** A `tsvector` of exactly these words. */

@@ -58,6 +58,7 @@ export class StorePostgres extends StoreOnTables {
       changes,
       clock,
       set,
+      newId,
       committed: bell(feed),
     })
     return new StorePostgres({

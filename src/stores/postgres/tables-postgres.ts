@@ -1,37 +1,47 @@
 // The tables on PostgreSQL: reads come from what was loaded, writes are recorded.
 
-import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../../domain/id.ts'
+import type { PlanId } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
-import type { StoredEntry } from '../journal/entry.ts'
 import { type Changes, planRecord, taskRecord } from '../journal/projection.ts'
-import type { UnreadLog } from '../search/search-tables.ts'
-import { foldedWords } from '../search/words.ts'
-import { docOf, endedSteps, findDocs, findLogs, stepOf } from '../sql/found-texts.ts'
 import { sqlLists } from '../sql/lists.ts'
-import type { Row as SqlRow } from '../sql/sql.ts'
-import type { Halt, LogChunk, StoredLog } from '../store.ts'
-import type {
-  ClaimRecord,
-  Head,
-  JournalTable,
-  OnceRecord,
-  OwnerRecord,
-  ReservationRow,
-  StoredFold,
-  StreamEntry,
-  StreamHead,
-  Tables,
-} from '../tables.ts'
+import type { Halt } from '../store.ts'
+import type { Head, JournalTable, ReservationRow, StreamEntry, Tables } from '../tables.ts'
 import type { Answers } from './answers.ts'
 import type { Write } from './append.ts'
-import type { Query, Row } from './connection.ts'
-import { sqlOn, vectorOf } from './sql-postgres.ts'
+import type { Query } from './connection.ts'
+import { indexOn, loadIndex } from './index-postgres.ts'
+import {
+  claimOf,
+  ENTRY,
+  ENTRY_AND_PLAN,
+  entryOf,
+  foldOf,
+  HORIZON,
+  hex,
+  LOG,
+  lastPosition,
+  loadHolder,
+  loadOwner,
+  loadPlan,
+  loadSeq,
+  loadTaskName,
+  logOf,
+  nameOf,
+  OWNER,
+  onceOf,
+  one,
+  ownerOf,
+  positionOf,
+  RESERVATIONS,
+  reservationOf,
+  STREAM,
+  streamOf,
+  UNOWNED,
+  versionOf,
+  withNames,
+} from './rows.ts'
+import { sqlOn } from './sql-postgres.ts'
 import type { KnownPlan, Recording, WorkingSet } from './working-set.ts'
-
-/** They may be large. */
-const LOGS_AT_ONCE = 50
-const WORDS_MAX = 20_000
-const WORD_MAX = 200
 
 export interface Room {
   readonly answers: Answers
@@ -122,7 +132,7 @@ export function tablesOn(room: Room): Tables {
             ORDER BY e.position LIMIT $3`,
           [from, no, count],
         )
-        if (room.isWriting) await loadIndex(query, rows)
+        if (room.isWriting) await loadIndex(answers, query, rows)
         return rows.map(row => Object.assign(entryOf(row), { plan: row.id as PlanId }))
       }),
     fold: no =>
@@ -189,7 +199,7 @@ export function tablesOn(room: Room): Tables {
       renew(id, lease, now) {
         const owner = set.owner(id) ?? ask(`owner ${id}`, query => loadOwner(query, id))
         if (owner === null || owner.expires <= now) return false
-        recording().guard({ g: 'owner', id, now })
+        recording().guard({ g: 'owner', id, now: Math.floor(now) })
         wrote({ w: 'renew', id, ...lease })
         if (set.owners.has(id)) set.owners.set(id, { ...owner, ...lease })
         return true
@@ -385,56 +395,7 @@ export function tablesOn(room: Room): Tables {
         ),
       forget: before => wrote({ w: 'forget-keys', before }),
     },
-    index: {
-      marks: () => {
-        const marks = ask(
-          'marks',
-          async query =>
-            (one(await query('SELECT position, log FROM caught_up')) as
-              | { position: number; log: number }
-              | undefined) ?? { position: 0, log: 0 },
-        )
-        room.recording()?.guard({ g: 'marks', ...marks })
-        return marks
-      },
-      mark: marks => wrote({ w: 'marks', ...marks }),
-      doc: (no, task) => docsOf(no).find(doc => doc.task === task) ?? null,
-      docs: no => docsOf(no),
-      putDoc: (no, doc) => wrote({ w: 'doc', no, doc, words: wordsIn(doc.text, doc.task === null ? 'plan' : 'task') }),
-      dropDoc: (no, task) => wrote({ w: 'drop-doc', no, task: task ?? '' }),
-      step: (no, task, visit, attempt) =>
-        stepsOf(no).find(step => step.task === task && step.visit === visit && step.attempt === attempt) ?? null,
-      steps: no => stepsOf(no),
-      putStep: (no, step) => wrote({ w: 'step', no, step }),
-      lastLog: () =>
-        ask(
-          'last kept log',
-          async query => one(await query('SELECT coalesce(max(seq), 0) AS seq FROM task_logs'))!.seq as number,
-        ),
-      unreadLogs: (after, limit) =>
-        answers.stretch('unread logs', { after, limit, atOnce: LOGS_AT_ONCE }, seqOf, async (query, from, count) => {
-          const rows = (await query(
-            'SELECT l.seq, l.plan_no AS no, l.ordinal, l.text, d.bytes FROM task_logs l LEFT JOIN log_docs d USING (plan_no, ordinal) WHERE l.seq > $1 ORDER BY l.seq LIMIT $2',
-            [from, count],
-          )) as unknown as readonly (UnreadLog & { readonly bytes: number | null })[]
-          for (const { no, ordinal, bytes } of rows) answers.put(`log bytes ${no} ${ordinal}`, bytes ?? 0)
-          return rows.map(({ bytes: _, ...log }) => log)
-        }),
-      logBytes: (no, ordinal) =>
-        ask(
-          `log bytes ${no} ${ordinal}`,
-          async query =>
-            (one(await query('SELECT bytes FROM log_docs WHERE plan_no = $1 AND ordinal = $2', [no, ordinal]))?.bytes ??
-              0) as number,
-        ),
-      addLog: ({ seq, no, ordinal, text }, bytes) =>
-        wrote({ w: 'log-words', no, ordinal, seq, words: wordsIn(text, 'log'), bytes }),
-      find: (kind, where, before, limit) =>
-        kind === 'log' ? findLogs(sql, where, before, limit) : findDocs(sql, kind, where, before, limit),
-      ended: (where, after, limit) => endedSteps(sql, where, after, limit),
-      clear: () => wrote({ w: 'clear-index' }),
-      faults: () => [],
-    },
+    index: indexOn(answers, sql, room, wrote),
     upkeep: {
       plans: () =>
         ask('all plans', async query =>
@@ -480,199 +441,4 @@ export function tablesOn(room: Room): Tables {
       integrity: () => [],
     },
   }
-
-  /** What the index has of the plans of these entries, at once. */
-  async function loadIndex(query: Query, rows: readonly Row[]): Promise<void> {
-    const numbers = [...new Set(rows.map(({ plan_no }) => plan_no as number))]
-    if (numbers.length === 0) return
-    for (const { id, plan_no } of rows) answers.put(`no ${id}`, plan_no)
-    const docs = await query('SELECT plan_no, task, kind, capabilities, text FROM docs WHERE plan_no = ANY ($1)', [
-      numbers,
-    ])
-    const steps = await query('SELECT * FROM steps WHERE plan_no = ANY ($1)', [numbers])
-    for (const no of numbers) {
-      const of = (row: Row) => row.plan_no === no
-      answers.put(
-        `docs ${no}`,
-        docs.filter(of).map(row => docOf(row as SqlRow)),
-      )
-      answers.put(
-        `steps ${no}`,
-        steps.filter(of).map(row => stepOf(row as SqlRow)),
-      )
-    }
-  }
-  function docsOf(no: number) {
-    return ask(`docs ${no}`, async query =>
-      (await query('SELECT task, kind, capabilities, text FROM docs WHERE plan_no = $1', [no])).map(row =>
-        docOf(row as SqlRow),
-      ),
-    )
-  }
-  function stepsOf(no: number) {
-    return ask(`steps ${no}`, async query =>
-      (await query('SELECT * FROM steps WHERE plan_no = $1', [no])).map(row => stepOf(row as SqlRow)),
-    )
-  }
 }
-
-/** Transactions with a higher number may still be under way. */
-const HORIZON = '(SELECT base FROM meta) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint * 1024'
-const hex = (column: string): string => `encode(${column}, 'hex') AS ${column.slice(column.indexOf('.') + 1)}`
-const FIELDS = `e.plan_no, e.format, e.position, e.old_position, e.version, e.at, e.actor, e.fence, e.body, ${hex('e.blob')}, ${hex('e.hash')}`
-const ENTRY = `SELECT ${FIELDS} FROM entries e`
-const ENTRY_AND_PLAN = `SELECT ${FIELDS}, p.id FROM entries e JOIN plans p USING (plan_no)`
-const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires, o.until'
-const RESERVATIONS = 'SELECT r.*, t.name FROM reservations r LEFT JOIN tasks t USING (plan_no, ordinal)'
-const LOG =
-  'SELECT l.*, t.name, p.id AS plan FROM task_logs l JOIN tasks t USING (plan_no, ordinal) JOIN plans p USING (plan_no)'
-const STREAM = `SELECT stream_no, id, version, ${hex('hash')}, row FROM streams`
-const UNOWNED = { owner: null, ownerBoot: null, ownerExpires: null } as const
-
-const versionOf = ({ version }: StoredEntry): number => version
-const positionOf = ({ position }: StoredEntry): number => position
-const seqOf = ({ seq }: UnreadLog): number => seq
-
-const one = (rows: readonly Row[]): Row | undefined => rows[0]
-
-async function loadPlan(query: Query, no: number): Promise<KnownPlan | null> {
-  const row = one(
-    await query(
-      `SELECT p.id, h.version, h.at, ${hex('h.hash')}, h.fence, h.owner, o.boot, o.expires,
-        (SELECT coalesce(jsonb_agg(to_jsonb(r) ORDER BY r.ordinal), '[]') FROM reservations r WHERE r.plan_no = h.plan_no AND r.ended IS NULL) AS reservations
-        FROM heads h JOIN plans p USING (plan_no) LEFT JOIN owners o ON o.id = h.owner WHERE h.plan_no = $1`,
-      [no],
-    ),
-  )
-  if (row === undefined) return null
-  const { id, version, at, hash, fence, owner, boot, expires } = row
-  const found = { no, version, at, hash, reached: version, fence, owner, ownerBoot: boot, ownerExpires: expires }
-  const reservations = (row.reservations as readonly Row[]).map(one => reservationOf({ ...one, name: null }))
-  return { id: id as string, head: found as Head, reservations }
-}
-
-const lastPosition = async (query: Query): Promise<number> =>
-  one(
-    await query(
-      `SELECT greatest((SELECT max(position) FROM entries WHERE position < ${HORIZON}), (SELECT max(position) FROM pruned), 0) AS position`,
-    ),
-  )!.position as number
-
-const loadOwner = async (query: Query, id: string): Promise<OwnerRecord | null> => {
-  const row = one(await query(`SELECT ${OWNER} FROM owners o WHERE o.id = $1`, [id]))
-  return row === undefined ? null : ownerOf(row)
-}
-
-async function loadHolder(
-  query: Query,
-  no: number,
-): Promise<{ readonly owner: OwnerRecord; readonly since: Millis } | null> {
-  const row = one(
-    await query(`SELECT ${OWNER}, h.owner_since FROM heads h JOIN owners o ON o.id = h.owner WHERE h.plan_no = $1`, [
-      no,
-    ]),
-  )
-  return row === undefined ? null : { owner: ownerOf(row), since: row.owner_since as Millis }
-}
-
-const loadSeq = async (query: Query, root: string): Promise<number> =>
-  (one(await query('SELECT seq FROM roots WHERE root = $1', [root]))?.seq ?? 0) as number
-
-const loadTaskName = async (query: Query, no: number, ordinal: number): Promise<TaskName | null> =>
-  (one(await query('SELECT name FROM tasks WHERE plan_no = $1 AND ordinal = $2', [no, ordinal]))?.name ??
-    null) as TaskName | null
-
-const withNames = (
-  rows: readonly ReservationRow[],
-  nameOfTask: (ordinal: number) => TaskName | null,
-): readonly ReservationRow[] => rows.map(row => ({ ...row, task: row.task ?? nameOfTask(row.ordinal) }))
-
-const nameOf = (row: Row | undefined): { readonly id: PlanId; readonly name: PlanName } | null =>
-  row === undefined ? null : { id: row.id as PlanId, name: row.name as PlanName }
-
-const entryOf = (row: Row): StoredEntry => ({
-  format: row.format as number,
-  position: row.position as number,
-  oldPosition: row.old_position as number | null,
-  version: row.version as number,
-  at: row.at as number,
-  actor: row.actor as Actor,
-  fence: row.fence as number | null,
-  body: row.body as string | null,
-  blob: row.blob as Sha256 | null,
-  hash: row.hash as Sha256,
-})
-
-const foldOf = (row: Row | undefined): StoredFold | null =>
-  row === undefined
-    ? null
-    : {
-        version: row.version as number,
-        definitionVersion: row.definition_version as number,
-        body: row.body as Uint8Array,
-        hash: row.hash as Sha256,
-      }
-
-const ownerOf = (row: Row): OwnerRecord => ({
-  id: row.id as string,
-  host: row.host as string,
-  boot: row.boot as string,
-  pids: row.pids as string,
-  pid: row.pid as number,
-  startTime: row.start_time as string,
-  expires: row.expires as number,
-  until: row.until as Millis,
-})
-
-const claimOf = (row: Row | undefined): ClaimRecord | null =>
-  row === undefined
-    ? null
-    : {
-        ordinal: row.ordinal as number,
-        token: row.token as string,
-        boot: row.boot as string,
-        expires: row.expires as number,
-        until: row.until as number,
-        lease: row.lease as number | null,
-      }
-
-const reservationOf = (row: Row): ReservationRow => ({
-  no: row.plan_no as number,
-  ordinal: row.ordinal as number,
-  visit: row.visit as number,
-  reserves: JSON.parse(row.reserves as string) as Reserves,
-  since: row.since as number,
-  at: row.at as number,
-  task: row.name as TaskName | null,
-})
-
-const logOf = (plan: PlanId, row: Row): StoredLog => ({
-  plan,
-  task: row.name as TaskName,
-  visit: row.visit as number,
-  attempt: row.attempt as number,
-  stream: row.stream as LogChunk['stream'],
-  at: row.at as number,
-  text: row.text as string,
-  seq: row.seq as number,
-})
-
-const streamOf = (row: Row | undefined): StreamHead | null =>
-  row === undefined
-    ? null
-    : {
-        no: row.stream_no as number,
-        id: row.id as string,
-        version: row.version as number,
-        hash: row.hash as string,
-        row: row.row as string,
-      }
-
-const onceOf = (row: Row | undefined): OnceRecord | null =>
-  row === undefined ? null : ({ ...row, made: row.made === 1 } as unknown as OnceRecord)
-
-const wordsIn = (text: string, kind: 'plan' | 'task' | 'log'): string =>
-  vectorOf(
-    [...foldedWords(text)].slice(0, WORDS_MAX).map(word => word.slice(0, WORD_MAX)),
-    kind,
-  )

@@ -5,6 +5,7 @@
 //   a row is missing → what was recorded before is sent first; then it is loaded, and the rule runs again (at most 8 times)
 //   the connection broke → it is unknown whether the call was committed: `CommitUnknown`, and everything known is forgotten
 
+import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Changes } from '../journal/changes.ts'
 import type { States } from '../journal/plan-states.ts'
@@ -29,6 +30,7 @@ interface Room {
   readonly changes: Changes
   readonly clock: Clock
   readonly set: WorkingSet
+  readonly newId: () => string
   readonly committed: () => void
 }
 
@@ -67,17 +69,18 @@ export class PostgresTransactions implements Transactions {
       recording: () => this.#recording,
       nextEntry: () => ++this.#entries,
       newNumber: () => {
-        const earliest = clock.now() * PLAN_NUMBERS_PER_MS + Math.floor(Math.random() * PLAN_NUMBERS_PER_MS)
+        const chance = hash('sha256', room.newId(), 'buffer').readUInt16BE() % PLAN_NUMBERS_PER_MS
+        const earliest = clock.now() * PLAN_NUMBERS_PER_MS + chance
         this.#planNumber = Math.max(this.#planNumber + 1, earliest)
         return this.#planNumber
       },
       position: () => this.#position,
-      monotonic: () => clock.monotonic(),
+      monotonic: () => Math.floor(clock.monotonic()),
       isWriting: true,
     })
   }
 
-  /** Waits for a call that is under way, so that nobody is shown what is not durable. */
+  /** Waits for a call that is under way, so that only what is durable is shown. */
   read<T>(work: (tables: Tables) => T): Promise<T> {
     const turn = this.#reading.then(async () => {
       await this.#running?.catch(() => {})
@@ -158,7 +161,7 @@ export class PostgresTransactions implements Transactions {
       nextEntry: none,
       newNumber: none,
       position: () => this.#position,
-      monotonic: () => clock.monotonic(),
+      monotonic: () => Math.floor(clock.monotonic()),
       isWriting: false,
     })
   }
