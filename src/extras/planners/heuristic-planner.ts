@@ -309,6 +309,7 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['repeat-before', 'other'],
   ['repeat-after', 'other'],
   ['safe-point', 'other'],
+  ['all-tests', 'other'],
   ['lint', 'other'],
   ['types', 'other'],
   ['test', 'other'],
