@@ -23,7 +23,7 @@ export interface PlanParts {
   readonly goal: GoalWords
   readonly judged: FramedGoal
   readonly analysis: GoalAnalysis
-  readonly toolchain: Pick<Toolchain, 'installation' | 'reinstallation'>
+  readonly toolchain: Pick<Toolchain, 'installation' | 'reinstallation' | 'submodules'>
   readonly ends: readonly EndCheck[]
   readonly steps: readonly WorkStep[]
   /** Steps after the review: a staged deployment. */
@@ -96,7 +96,7 @@ const isChange = ({ scope }: WorkStep): boolean => scope !== 'nothing'
 
 function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly TaskDefinition[] {
   const { analysis, judged, ends, questions, steps, release, dropped } = parts
-  const { installation, reinstallation } = parts.toolchain
+  const { installation, reinstallation, submodules } = parts.toolchain
   const { test, allTests = test } = analysis.commands
   const tasks: TaskDefinition[] = []
   const add = (task: TaskDefinition): TaskName => {
@@ -112,6 +112,8 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   const afterwards = checksAfter(parts, allTests, missing)
   const tools = afterwards.flatMap(({ command }) => (command.exists ? [] : [command]))
   const prepared = isCode && missing.length > 0 ? [frame.setUp([...missing, ...tools])] : []
+  const before = prepared.map(({ id }) => id)
+  if (isCode && test !== null && submodules.length > 0) prepared.push(frame.fetchSubmodules(submodules, before))
   if (isCode && installation !== null)
     prepared.push(
       frame.install(

@@ -13,6 +13,7 @@ import { nodeManager, scriptsOf } from './toolchain/node.ts'
 import { allOf, inFolder, packageFolders, packagesAround, seenFrom } from './toolchain/packages.ts'
 import { readsNoFile, type Scripts, workOf } from './toolchain/project-script.ts'
 import { firstPythonTests, PYTHON_FILES } from './toolchain/python.ts'
+import { absentSubmodules } from './toolchain/submodules.ts'
 
 export interface Toolchain {
   readonly languages: readonly string[]
@@ -26,6 +27,8 @@ export interface Toolchain {
   readonly tools: readonly string[]
   /** Installation to run first; null if up to date or unknown. */
   readonly installation: Installation | null
+  /** Folders of submodules that were not fetched. */
+  readonly submodules: readonly string[]
   /** Installs a dependency after an update of the lock file; null if the next build or run does. */
   readonly reinstallation: Pick<Installation, 'run' | 'network'> | null
 }
@@ -130,6 +133,7 @@ export async function findToolchain(
     deploy: deployIn(top),
     tools: toolFiles(top, named),
     installation,
+    submodules: await absentSubmodules(repository),
     reinstallation: lockedInstallation(top),
   }
 }

@@ -317,6 +317,7 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['review', 'gate'],
   ['set-up', 'external'],
   ['install', 'other'],
+  ['submodules', 'other'],
   ['approve-specification', 'gate'],
   ...(['push', 'deploy', 'delete', 'migrate'] as const).flatMap(
     word =>

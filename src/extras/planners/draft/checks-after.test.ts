@@ -1,4 +1,4 @@
-// What a draft runs between the work and the review.
+// What a draft runs before the work and between it and the review.
 
 import { expect, test } from 'vitest'
 import type { PlanDefinition } from '../../../domain/plan.ts'
@@ -7,7 +7,7 @@ import type { RepositoryView } from '../planner.ts'
 
 const draft = async (
   files: { readonly [path: string]: string },
-  { lacks = [] }: { readonly lacks?: readonly string[] } = {},
+  { lacks = [], gone = [] }: { readonly lacks?: readonly string[]; readonly gone?: readonly string[] } = {},
 ): Promise<PlanDefinition> => {
   const repository: RepositoryView = {
     files: async () => Object.entries(files).map(([path, text]) => ({ path, bytes: text.length })),
@@ -15,7 +15,7 @@ const draft = async (
     history: async () => [],
     findProgram: async name => (lacks.includes(name) ? null : name),
     pythonPackages: async () => null,
-    changedAt: async paths => paths.map(() => 0),
+    changedAt: async paths => paths.map(path => (gone.includes(path) ? null : 0)),
     state: async () => null,
   }
   return (await heuristicPlanner().propose({ goal: 'total is wrong for an empty cart', repository })).definition
@@ -78,4 +78,11 @@ test('a linter whose patterns match no file is no check', async () => {
   })
   expect(outline(await draft(files('eslint lib/* bin/*')))).not.toContain('lint fix')
   expect(outline(await draft(files('eslint lib/* index.ts')))).toContain('lint fix')
+})
+
+test('submodules that were not fetched are fetched before the tests run', async () => {
+  const files = { ...GO, '.gitmodules': '[submodule "data"]\n\tpath = testdata/all\n' }
+  const plan = await draft(files, { gone: ['testdata/all/.git'] })
+  expect(outline(plan).slice(0, 2)).toEqual(['submodules', 'baseline submodules'])
+  expect(outline(await draft(files))[0]).toBe('baseline')
 })

@@ -59,6 +59,18 @@ export function install({ run, why, network }: Installation, needs: readonly Tas
   }
 }
 
+/** Without `network`, which would hold it in the sandbox: it writes below `.git`. */
+export const fetchSubmodules = (folders: readonly string[], needs: readonly TaskName[]): TaskDefinition => ({
+  id: 'submodules' as TaskName,
+  title: 'Fetch the submodules',
+  kind: 'chore',
+  rationale: `Tests may need what is in them, and ${folders.join(', ')} ${folders.length === 1 ? 'is' : 'are'} empty.`,
+  needs,
+  action: { type: 'run', command: { argv: ['git', 'submodule', 'update', '--init'] } },
+  effect: 'idempotent',
+  estimateMs: 2 * MINUTE,
+})
+
 /** Until then the tests run with the old version. Also detects a lock file edited by hand. */
 export const installAgain = (
   found: Pick<Installation, 'run' | 'network'>,
