@@ -1,6 +1,7 @@
 // Which files a draft lets its steps write.
 
 import { expect, test } from 'vitest'
+import { inScope } from '../../safety/scope.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
 import type { PastChange, RepositoryView } from './planner.ts'
 
@@ -61,4 +62,23 @@ test('another package is opened only if the goal names it', async () => {
   const scopeOf = async (goal: string) => (await writes(goal, files, together))('fix').join(' ')
   expect(await scopeOf('parseRow fails for an empty row')).not.toContain('printer')
   expect(await scopeOf('parseRow fails for an empty row, and so does the printer')).toContain('packages/printer/')
+})
+
+test('snapshots are opened with the source that they record, if tests beside them compare with them', async () => {
+  const files = (text: string) => ({
+    'package.json': '{"scripts":{"test":"ava"}}',
+    'src/parse.ts': PARSER,
+    'test/parse.test.ts': text,
+    'test/snapshots/parse.test.ts.md': 'an empty row',
+    'test/snapshots/parse.test.ts.snap': 'x',
+    'old/__snapshots__/a.snap': 'x',
+  })
+  const goal = 'parseRow fails for an empty row'
+  const used = await writes(goal, files("test('parseRow', t => t.snapshot(parseRow('')))"))
+  expect(used('fix')).toContain('test/snapshots/**')
+  expect(used('reproduce').some(entry => inScope([entry], 'test/snapshots/new.snap'))).toBe(true)
+  const unused = await writes(goal, files("test('parseRow', t => t.is(parseRow(''), 1))"))
+  expect(unused('fix').join(' ')).not.toContain('snapshots')
+  const spared = await writes(`${goal}. Do not touch the tests.`, files("test('parseRow', t => t.snapshot(1))"))
+  expect(spared('fix').join(' ')).not.toContain('snapshots')
 })

@@ -95,11 +95,14 @@ export function writeScopes({
   const allowed = (all: readonly string[]): readonly string[] => all.filter(path => !followed.not.includes(path))
   const page = docsPage({ goal, paths })
   const manifest = paths.find(path => MANIFEST.test(path))
+  const isSpared = sparedParts(goal.limits).includes('tests')
+  const snapshots = isSpared ? [] : snapshotFolders(analysis, { paths, texts, closed })
+  const own = ['bug', 'security'].includes(judged.kind) ? withoutTests(sources, paths) : sources
+  const tests = isSpared ? [] : testScope({ goal, analysis, paths, history, texts, closed, home, fresh: fresh[0] })
   return {
-    sources: allowed(['bug', 'security'].includes(judged.kind) ? withoutTests(sources, paths) : sources),
-    tests: sparedParts(goal.limits).includes('tests')
-      ? []
-      : testScope({ goal, analysis, paths, history, texts, closed, home, fresh: fresh[0] }),
+    // What a snapshot records changes with the source.
+    sources: own.length === 0 ? [] : allowed([...own, ...snapshots]),
+    tests: [...tests, ...snapshots.filter(folder => !tests.some(entry => entry === folder || holds(entry, folder)))],
     docs: allowed(page === null ? ['README.md'] : [page]),
     manifest: allowed(
       named !== null
@@ -147,6 +150,29 @@ const MEANT = 0.6
 const NEAR = 0.4
 const LOW = 0.15
 const SAMPLES = /(?:^|\/)(?:_?examples?|bench\w*|docs\/api)\/|(?:^|\/)bench\w*\.\w+$/i
+
+/** Beside tests of the package that compare with snapshots. */
+function snapshotFolders(
+  { files: [first] }: GoalAnalysis,
+  { paths, texts, closed }: Pick<ScopeInput, 'paths' | 'texts'> & { readonly closed: ReadonlySet<string> },
+): readonly string[] {
+  if (first === undefined) return []
+  const around = packageFolders(paths)
+  const own = packagesAround(first.path, around)[0]!
+  const users = paths.filter(
+    path => path.startsWith(own) && roleOf(path) === 'test' && /snapshot/i.test(texts.get(path) ?? ''),
+  )
+  const beside = new Set(users.map(path => path.slice(0, path.lastIndexOf('/') + 1)))
+  const kept = paths.filter(path => SNAPSHOT.test(path) && !asksFirst(path))
+  const folders = new Set(kept.map(path => SNAPSHOT.exec(path)![1]!))
+  return [...folders]
+    .filter(folder => beside.has(folder.replace(/[^/]+\/$/, '')) && ![...closed].some(path => path.startsWith(folder)))
+    .slice(0, SNAPSHOTS_MAX)
+    .map(folder => `${folder}**`)
+}
+
+const SNAPSHOT = /^((?:.*\/)?(?:__snapshots__|snapshots)\/)[^/]+\.(?:snap|snap\.\w+|md)$/
+const SNAPSHOTS_MAX = 2
 
 /** The first ranked files in the folder or package of the best one: a fix often reaches beyond the file where the fault shows. */
 function rankedNear({ files }: GoalAnalysis, paths: readonly string[]): readonly string[] {
