@@ -130,14 +130,15 @@ function unlikelyFiles(goal: GoalWords, { files }: GoalAnalysis, paths: readonly
         ?.replace(/[^\w-]/g, '.')}(?![\\w-])`,
       'i',
     ).test(goal.text)
-  // A name of several words is no topic, as `typescript` may be one: the goal means this package.
+  // A name of several words is no topic, as `typescript` may be one: it is this package.
   const own = packageOf(first.path)
-  const share = /\w-\w[\w-]*\/$/.test(own) && isCalled(own) ? 1 : MEANT
-  const meant = files.filter(({ path, score }) => isNamed(path) || score >= first.score * share).map(({ path }) => path)
-  const isMeant = (folder: string): boolean =>
-    folder === '' || isCalled(folder) || meant.some(path => packageOf(path) === folder)
-  const elsewhere = own === '' ? [] : [...folders].filter(folder => !isMeant(folder))
-  const low = new Set(files.filter(({ score }) => score < first.score * LOW).map(({ path }) => path))
+  const share = /\w-\w[\w-]*\/$/.test(own) && isCalled(own) ? 1 : CLOSE
+  const close = files.filter(({ path, score }) => isNamed(path) || score >= first.score * share).map(({ path }) => path)
+  const isIncluded = (folder: string): boolean =>
+    folder === '' || isCalled(folder) || close.some(path => packageOf(path) === folder)
+  const elsewhere = own === '' ? [] : [...folders].filter(folder => !isIncluded(folder))
+  const best = bestOf(files.filter(({ path }) => packageOf(path) === own))
+  const low = new Set(files.filter(({ score }) => score < best * LOW).map(({ path }) => path))
   const isUnlikely = (path: string): boolean =>
     low.has(path) ||
     (SAMPLES.test(path) && !SAMPLES.test(first.path) && !/\b(?:examples?|bench\w*)\b/i.test(goal.wanted)) ||
@@ -145,8 +146,12 @@ function unlikelyFiles(goal: GoalWords, { files }: GoalAnalysis, paths: readonly
   return new Set(paths.filter(path => isUnlikely(path) && !isNamed(path)))
 }
 
+/** A file that the goal names is so far above all others that these are measured by the best of them. */
+const bestOf = (files: readonly RankedFile[]): number =>
+  (files.find(({ reason }) => !reason.includes('the goal names it')) ?? files[0])?.score ?? 0
+
 /** Shares of the best score. */
-const MEANT = 0.6
+const CLOSE = 0.6
 const NEAR = 0.4
 const LOW = 0.15
 const SAMPLES = /(?:^|\/)(?:_?examples?|bench\w*|docs\/api)\/|(?:^|\/)bench\w*\.\w+$/i
@@ -180,8 +185,9 @@ function rankedNear({ files }: GoalAnalysis, paths: readonly string[]): readonly
   if (first === undefined || first.reason.startsWith('weak guess')) return []
   const folders = packageFolders(paths)
   const packageOf = (path: string): string => packagesAround(path, folders)[0]!
+  const best = bestOf(files.filter(({ path }) => packageOf(path) === packageOf(first.path)))
   const isNear = ({ path, reason, score }: RankedFile): boolean =>
-    score >= first.score * NEAR &&
+    score >= best * NEAR &&
     packageOf(path) === packageOf(first.path) &&
     isAside(path) === isAside(first.path) &&
     roleOf(path) === 'source' &&
