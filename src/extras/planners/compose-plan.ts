@@ -8,7 +8,7 @@ import type { Criterion, PlanDefinition, TaskDefinition } from '../../domain/pla
 import { type Left, oneLine } from './draft/briefing-text.ts'
 import * as frame from './draft/frame-tasks.ts'
 import { opening } from './draft/plan-frame.ts'
-import { check, isChecked, isTested, tests, workTask } from './draft/work-tasks.ts'
+import { ALL_TESTS_BEFORE, check, isChecked, isTested, tests, workTask } from './draft/work-tasks.ts'
 import type { Toolchain } from './found-commands.ts'
 import type { GoalWords } from './goal.ts'
 import type { EndCheck } from './kinds/end-check.ts'
@@ -23,7 +23,7 @@ export interface PlanParts {
   readonly goal: GoalWords
   readonly judged: FramedGoal
   readonly analysis: GoalAnalysis
-  readonly toolchain: Pick<Toolchain, 'installation' | 'reinstallation'>
+  readonly toolchain: Pick<Toolchain, 'installation' | 'reinstallation' | 'submodules'>
   readonly ends: readonly EndCheck[]
   readonly steps: readonly WorkStep[]
   /** Steps after the review: a staged deployment. */
@@ -96,21 +96,24 @@ const isChange = ({ scope }: WorkStep): boolean => scope !== 'nothing'
 
 function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly TaskDefinition[] {
   const { analysis, judged, ends, questions, steps, release, dropped } = parts
-  const { installation, reinstallation } = parts.toolchain
-  const { test, allTests = test, lint, types, build } = analysis.commands
+  const { installation, reinstallation, submodules } = parts.toolchain
+  const { test, allTests = test } = analysis.commands
   const tasks: TaskDefinition[] = []
   const add = (task: TaskDefinition): TaskName => {
     tasks.push(task)
     return task.id
   }
   const isCode = steps.some(isTested)
-  const isSettings = steps.some(({ kind }) => kind === 'ci')
   const isFlaky = judged.kind === 'flaky-test' && test !== null
   const needed = ends.some(({ command }) => command !== undefined)
     ? ends.flatMap(({ command }) => command ?? [])
     : [test]
   const missing = needed.filter(command => command?.exists === false).flatMap(command => command ?? [])
-  const prepared = isCode && missing.length > 0 ? [frame.setUp(missing)] : []
+  const afterwards = checksAfter(parts, allTests, missing)
+  const tools = afterwards.flatMap(({ command }) => (command.exists ? [] : [command]))
+  const prepared = isCode && missing.length > 0 ? [frame.setUp([...missing, ...tools])] : []
+  const before = prepared.map(({ id }) => id)
+  if (isCode && test !== null && submodules.length > 0) prepared.push(frame.fetchSubmodules(submodules, before))
   if (isCode && installation !== null)
     prepared.push(
       frame.install(
@@ -147,6 +150,8 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   const isSaved = steps.length + release.length > 1 || judged.irreversible.length > 0
   const start = opening({ questions, prepared, recorded, isSaved })
   tasks.push(...start.tasks)
+  // Work and tests need not wait for the tools of other checks.
+  const aside = prepared.some(({ id }) => id === frame.SET_UP) || tools.length === 0 ? [] : [add(frame.setUp(tools))]
   const left: Left[] = []
   let needs = start.needs
   let back: TaskName | null = null
@@ -169,22 +174,17 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   const [work] = needs as readonly [TaskName]
   const checks: TaskName[] = []
   if (isFlaky) checks.push(add(frame.repeatTests(test, 'repeat-after', [work])))
-  for (const [id, title, command] of [
-    ['lint', 'Lint', lint],
-    ['types', 'Check the types', types],
-    ['build', 'Build', build],
-    // The goal is about other commands; whether the tests still pass is part of the review.
-    ['test', 'Run the tests', judged.kind === 'failing-command' ? allTests : null],
-  ] as const)
-    if ((isCode || (id === 'lint' && isSettings)) && command?.exists === true && !isChecked(ends, command)) {
-      const passes = analysis.looked?.commands.some(
-        ({ run, status }) => status === 'passes' && run.join(' ') === command.run.join(' '),
-      )
-      const name = add(frame.ranAfter(id, title, command, { work, passes: passes === true }))
-      checks.push(name)
-      if (passes !== true && !dropped.has(name))
-        left.push({ task: name, output: 'log', title: `${title}: how it ended` })
-    }
+  if (recorded.some(({ id }) => id === ALL_TESTS_BEFORE) && judged.kind !== 'failing-command')
+    checks.push(add(frame.comparedAfter(tests(parts, 'whole'), allTests!, work)))
+  for (const { id, title, command } of afterwards) {
+    const passes = analysis.looked?.commands.some(
+      ({ run, status }) => status === 'passes' && run.join(' ') === command.run.join(' '),
+    )
+    const needs = [work, ...(command.exists ? [] : aside)]
+    const name = add(frame.ranAfter(id, title, command, { needs, passes: passes === true }))
+    checks.push(name)
+    if (passes !== true && !dropped.has(name)) left.push({ task: name, output: 'log', title: `${title}: how it ended` })
+  }
   const changes = steps.some(isChange)
   needs = [
     add(frame.review(parts, { needs: [...new Set([work, ...checks])], back: back!, left: [...left], done, changes })),
@@ -196,6 +196,31 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
     needs = [add(task)]
   }
   return tasks
+}
+
+/** Also those whose tool is only missing on this machine, if the repository itself asks for it or it is installed anyway. */
+function checksAfter(
+  { analysis, judged, steps, ends }: PlanParts,
+  allTests: FoundCommand | null,
+  setUp: readonly FoundCommand[],
+) {
+  const { lint, types, build } = analysis.commands
+  const isCode = steps.some(isTested)
+  const isSettings = steps.some(({ kind }) => kind === 'ci')
+  const all = [
+    { id: 'lint', title: 'Lint', command: lint },
+    { id: 'types', title: 'Check the types', command: types },
+    { id: 'build', title: 'Build', command: build },
+    // The goal is about other commands; whether the tests still pass is part of the review.
+    { id: 'test', title: 'Run the tests', command: judged.kind === 'failing-command' ? allTests : null },
+  ]
+  return all.flatMap(({ command, ...one }) => {
+    const isWanted = isCode || (one.id === 'lint' && isSettings)
+    const isInstalled = setUp.some(({ missing }) => missing === command?.missing)
+    const canInstall = / is not installed$/.test(command?.missing ?? '') && (command?.isGuess !== true || isInstalled)
+    const canRun = command?.exists === true || canInstall
+    return command !== null && isWanted && canRun && !isChecked(ends, command) ? [{ ...one, command }] : []
+  })
 }
 
 /** As typed, without redirections that only record output. */

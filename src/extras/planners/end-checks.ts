@@ -135,12 +135,20 @@ function holdsAfterwards({ paths, texts }: EndInput, text: string): readonly End
   ]
 }
 
-/** Files named in the goal that do not exist yet; `Node.js` is not one. */
+/** Files written as a path in the goal that do not exist yet; `Node.js` is not one, nor is `[a.c]`, a piece of code. */
 export function newFiles({ goal, paths }: Pick<EndInput, 'goal' | 'paths'>): readonly string[] {
   const isKnown = (file: string): boolean => paths.some(path => path === file || path.endsWith(`/${file}`))
   const isPath = (file: string): boolean => /^\w[\w./-]*$/.test(file) && !file.includes('..') && !PRODUCT.test(file)
-  return goal.files.filter(file => !isKnown(file) && isPath(file)).slice(0, 3)
+  const prose = goal.quoted
+    .reduce((text, one) => (IS_CODE.test(one) ? text.replaceAll(one, ' ') : text), goal.text)
+    .replace(/\[[^\]\n]*\]|\{[^}\n]*\}/g, ' ')
+  const isWritten = (file: string): boolean =>
+    file.includes('/') ||
+    new RegExp(`(?<![\\w.$@<=]|\\w\\()${file.replaceAll('.', '\\.')}(?![\\w/({[<>=]|\\.\\w)`).test(prose)
+  return goal.files.filter(file => !isKnown(file) && isPath(file) && isWritten(file)).slice(0, 3)
 }
+/** Quoted text that is more than a name: `a.c = 1`, `[a.c]`, `load(a.js)`. */
+const IS_CODE = /[\s()[\]{}<>=;,|$]/
 const PRODUCT = /^(?:[A-Z]\w*|node|next|nuxt|vue|react|express|d3|three|deno|bun)\.js$/
 
 /** Existing files named in the goal, without stack traces and mere examples ("like in a.ts"). */

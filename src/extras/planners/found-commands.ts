@@ -11,8 +11,9 @@ import { candidatesIn } from './toolchain/finders.ts'
 import { findInstallation, lockedInstallation } from './toolchain/installation.ts'
 import { nodeManager, scriptsOf } from './toolchain/node.ts'
 import { allOf, inFolder, packageFolders, packagesAround, seenFrom } from './toolchain/packages.ts'
-import { type Scripts, workOf } from './toolchain/project-script.ts'
+import { readsNoFile, type Scripts, workOf } from './toolchain/project-script.ts'
 import { firstPythonTests, PYTHON_FILES } from './toolchain/python.ts'
+import { absentSubmodules } from './toolchain/submodules.ts'
 
 export interface Toolchain {
   readonly languages: readonly string[]
@@ -26,6 +27,8 @@ export interface Toolchain {
   readonly tools: readonly string[]
   /** Installation to run first; null if up to date or unknown. */
   readonly installation: Installation | null
+  /** Folders of submodules that were not fetched. */
+  readonly submodules: readonly string[]
   /** Installs a dependency after an update of the lock file; null if the next build or run does. */
   readonly reinstallation: Pick<Installation, 'run' | 'network'> | null
 }
@@ -94,8 +97,10 @@ export async function findToolchain(
   const either = async (purpose: Purpose): Promise<FoundCommand | null> =>
     (await commandIn(top, purpose)) ?? (tests.folder === '' ? null : await commandIn(part, purpose))
   const isOther = whole !== null && test !== null && whole.run.join(' ') !== test.run.join(' ')
-  const [lint, types, build] = [await either('lint'), await either('types'), await either('build')]
   const scripts = scriptsOf(top.text('package.json'))
+  const linter = await either('lint')
+  const lint = linter !== null && readsNoFile(linter.run, scripts, files) ? null : linter
+  const [types, build] = [await either('types'), await either('build')]
   // CI's `tsc` beside a script that checks the types is no build.
   const isTypes = build !== null && types !== null && build.from.startsWith('.') && isSameWork(build, types, scripts)
   const lacks = lackingIn(looked, [test, whole], [lint, types, build])
@@ -128,6 +133,7 @@ export async function findToolchain(
     deploy: deployIn(top),
     tools: toolFiles(top, named),
     installation,
+    submodules: await absentSubmodules(repository),
     reinstallation: lockedInstallation(top),
   }
 }
@@ -308,9 +314,9 @@ function toolFiles({ paths, text }: Evidence, named: readonly NamedCommand[]): r
 async function checked(
   repository: RepositoryView,
   evidence: Evidence,
-  { run, from, program, missing, or = [], in: folder = evidence.folder }: Candidate,
+  { run, from, program, missing, isGuess, or = [], in: folder = evidence.folder }: Candidate,
 ): Promise<FoundCommand> {
-  const result = (words: readonly string[], rest: Pick<FoundCommand, 'exists' | 'missing'>): FoundCommand => ({
+  const result = (words: readonly string[], rest: Omit<FoundCommand, 'run' | 'from'>): FoundCommand => ({
     run: inFolder(words, folder),
     from,
     ...rest,
@@ -325,7 +331,8 @@ async function checked(
       : await repository.findProgram(name, evidence.folder)
     if (found !== null) return result(words[0] === name ? [found, ...words.slice(1)] : words, { exists: true })
   }
-  return result(run, { exists: false, missing: `'${program ?? run[0]!}' is not installed` })
+  const guessed = isGuess === true ? { isGuess } : {}
+  return result(run, { exists: false, missing: `'${program ?? run[0]!}' is not installed`, ...guessed })
 }
 
 /** The file that a shell line starts. */

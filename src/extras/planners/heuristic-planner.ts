@@ -309,6 +309,7 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['repeat-before', 'other'],
   ['repeat-after', 'other'],
   ['safe-point', 'other'],
+  ['all-tests', 'other'],
   ['lint', 'other'],
   ['types', 'other'],
   ['test', 'other'],
@@ -316,6 +317,7 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['review', 'gate'],
   ['set-up', 'external'],
   ['install', 'other'],
+  ['submodules', 'other'],
   ['approve-specification', 'gate'],
   ...(['push', 'deploy', 'delete', 'migrate'] as const).flatMap(
     word =>

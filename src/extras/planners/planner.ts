@@ -272,6 +272,8 @@ export interface FoundCommand {
   /** The script, target or program exists. */
   readonly exists: boolean
   readonly missing?: string
+  /** A missing command that only the convention of its language names, not the repository. */
+  readonly isGuess?: true
 }
 
 export interface CiCommand extends FoundCommand {

@@ -56,19 +56,22 @@ export function writeScopes({
 }: ScopeInput): WriteScopes {
   const closed = new Set(followed.not)
   const outside = home === null ? [] : paths.filter(path => !path.startsWith(home) && !goal.files.includes(path))
+  const unlikely = unlikelyFiles(goal, analysis, paths)
   const adds = ['feature', 'endpoint'].includes(judged.kind) || ADDS.test(goal.wanted)
   const likely = scopeEntries({
     ranked: analysis.files,
     paths,
     history,
     closed: new Set([...closed, ...outside]),
+    unlikely,
     role: 'source',
     unseen: adds ? UNSEEN_WHEN_ADDED : UNSEEN,
     budget: Math.max(SOURCES_MIN, Math.floor(paths.length * SOURCES_PART)),
     entries: SOURCES_MAX,
   })
   const beside = rankedNear(analysis, paths).filter(
-    path => !closed.has(path) && !outside.includes(path) && !likely.some(entry => holds(entry, path)),
+    path =>
+      !closed.has(path) && !outside.includes(path) && !unlikely.has(path) && !likely.some(entry => holds(entry, path)),
   )
   const fresh = newFiles({ goal, paths })
   const rename = judged.kind === 'rename' ? renameNames(goal) : null
@@ -76,7 +79,7 @@ export function writeScopes({
   const users = named === null ? [] : usersOf(named, texts).slice(0, USERS_MAX)
   const holding =
     rename === null ? users : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
-  const shown = isShown(goal, judged.kind) ? (docsPage({ goal, paths }) ?? []) : []
+  const shown = isShown(goal, judged.kind) ? [docsPage({ goal, paths }) ?? []].flat() : []
   const sources = [
     ...new Set([
       ...holding,
@@ -86,17 +89,20 @@ export function writeScopes({
       ...followed.also,
       ...wholeFolders(goal, paths, closed),
       ...fresh.filter(path => !likely.some(entry => holds(entry, path))),
-      ...[shown].flat(),
+      ...shown.filter(path => !unlikely.has(path)),
     ]),
   ]
   const allowed = (all: readonly string[]): readonly string[] => all.filter(path => !followed.not.includes(path))
   const page = docsPage({ goal, paths })
   const manifest = paths.find(path => MANIFEST.test(path))
+  const isSpared = sparedParts(goal.limits).includes('tests')
+  const snapshots = isSpared ? [] : snapshotFolders(analysis, { paths, texts, closed })
+  const own = ['bug', 'security'].includes(judged.kind) ? withoutTests(sources, paths) : sources
+  const tests = isSpared ? [] : testScope({ goal, analysis, paths, history, texts, closed, home, fresh: fresh[0] })
   return {
-    sources: allowed(['bug', 'security'].includes(judged.kind) ? withoutTests(sources, paths) : sources),
-    tests: sparedParts(goal.limits).includes('tests')
-      ? []
-      : testScope({ goal, analysis, paths, history, texts, closed, home, fresh: fresh[0] }),
+    // What a snapshot records changes with the source.
+    sources: own.length === 0 ? [] : allowed([...own, ...snapshots]),
+    tests: [...tests, ...snapshots.filter(folder => !tests.some(entry => entry === folder || holds(entry, folder)))],
     docs: allowed(page === null ? ['README.md'] : [page]),
     manifest: allowed(
       named !== null
@@ -109,13 +115,79 @@ export function writeScopes({
   }
 }
 
+/** Files far below the best, those beside the product and those of other packages, unless the goal names them or they fit it almost as well as the best. */
+function unlikelyFiles(goal: GoalWords, { files }: GoalAnalysis, paths: readonly string[]): ReadonlySet<string> {
+  const [first] = files
+  if (first === undefined || first.reason.startsWith('weak guess')) return new Set()
+  const folders = packageFolders(paths)
+  const packageOf = (path: string): string => packagesAround(path, folders)[0]!
+  const isNamed = (path: string): boolean => goal.files.some(file => path === file || path.endsWith(`/${file}`))
+  const isCalled = (folder: string): boolean =>
+    new RegExp(
+      `(?<![\\w-])${folder
+        .split('/')
+        .at(-2)
+        ?.replace(/[^\w-]/g, '.')}(?![\\w-])`,
+      'i',
+    ).test(goal.text)
+  // A name of several words is no topic, as `typescript` may be one: it is this package.
+  const own = packageOf(first.path)
+  const share = /\w-\w[\w-]*\/$/.test(own) && isCalled(own) ? 1 : CLOSE
+  const close = files.filter(({ path, score }) => isNamed(path) || score >= first.score * share).map(({ path }) => path)
+  const isIncluded = (folder: string): boolean =>
+    folder === '' || isCalled(folder) || close.some(path => packageOf(path) === folder)
+  const elsewhere = own === '' ? [] : [...folders].filter(folder => !isIncluded(folder))
+  const best = bestOf(files.filter(({ path }) => packageOf(path) === own))
+  const low = new Set(files.filter(({ score }) => score < best * LOW).map(({ path }) => path))
+  const isUnlikely = (path: string): boolean =>
+    low.has(path) ||
+    (SAMPLES.test(path) && !SAMPLES.test(first.path) && !/\b(?:examples?|bench\w*)\b/i.test(goal.wanted)) ||
+    elsewhere.includes(packageOf(path))
+  return new Set(paths.filter(path => isUnlikely(path) && !isNamed(path)))
+}
+
+/** A file that the goal names is so far above all others that these are measured by the best of them. */
+const bestOf = (files: readonly RankedFile[]): number =>
+  (files.find(({ reason }) => !reason.includes('the goal names it')) ?? files[0])?.score ?? 0
+
+/** Shares of the best score. */
+const CLOSE = 0.6
+const NEAR = 0.4
+const LOW = 0.15
+const SAMPLES = /(?:^|\/)(?:_?examples?|bench\w*|docs\/api)\/|(?:^|\/)bench\w*\.\w+$/i
+
+/** Beside tests of the package that compare with snapshots. */
+function snapshotFolders(
+  { files: [first] }: GoalAnalysis,
+  { paths, texts, closed }: Pick<ScopeInput, 'paths' | 'texts'> & { readonly closed: ReadonlySet<string> },
+): readonly string[] {
+  if (first === undefined) return []
+  const around = packageFolders(paths)
+  const own = packagesAround(first.path, around)[0]!
+  const users = paths.filter(
+    path => path.startsWith(own) && roleOf(path) === 'test' && /snapshot/i.test(texts.get(path) ?? ''),
+  )
+  const beside = new Set(users.map(path => path.slice(0, path.lastIndexOf('/') + 1)))
+  const kept = paths.filter(path => SNAPSHOT.test(path) && !asksFirst(path))
+  const folders = new Set(kept.map(path => SNAPSHOT.exec(path)![1]!))
+  return [...folders]
+    .filter(folder => beside.has(folder.replace(/[^/]+\/$/, '')) && ![...closed].some(path => path.startsWith(folder)))
+    .slice(0, SNAPSHOTS_MAX)
+    .map(folder => `${folder}**`)
+}
+
+const SNAPSHOT = /^((?:.*\/)?(?:__snapshots__|snapshots)\/)[^/]+\.(?:snap|snap\.\w+|md)$/
+const SNAPSHOTS_MAX = 2
+
 /** The first ranked files in the folder or package of the best one: a fix often reaches beyond the file where the fault shows. */
 function rankedNear({ files }: GoalAnalysis, paths: readonly string[]): readonly string[] {
   const [first, ...others] = files.slice(0, NEAR_MAX)
   if (first === undefined || first.reason.startsWith('weak guess')) return []
   const folders = packageFolders(paths)
   const packageOf = (path: string): string => packagesAround(path, folders)[0]!
-  const isNear = ({ path, reason }: RankedFile): boolean =>
+  const best = bestOf(files.filter(({ path }) => packageOf(path) === packageOf(first.path)))
+  const isNear = ({ path, reason, score }: RankedFile): boolean =>
+    score >= best * NEAR &&
     packageOf(path) === packageOf(first.path) &&
     isAside(path) === isAside(first.path) &&
     roleOf(path) === 'source' &&

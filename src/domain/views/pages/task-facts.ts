@@ -11,9 +11,9 @@ import { spelled } from './foreign-text.ts'
 /** The worker of tasks that anyone may claim; null for none in particular. */
 export type Worker = string | null
 
-export interface FactLimits {
-  /** Characters of the command of a check that has a text, so that the sentences around it are seen. */
-  readonly proofCommandMax?: number
+export interface FactWords {
+  /** Of a check that has a text, only the command beside it: the text says what is compared. */
+  readonly isPlain?: boolean
 }
 
 /** In this order: what runs, what it may write, what proves it. Empty for what only waits: a gate without checks, a checkpoint, a group. */
@@ -21,10 +21,10 @@ export function taskFacts(
   definition: PlanDefinition,
   task: TaskDefinition,
   worker: Worker,
-  { proofCommandMax = Number.POSITIVE_INFINITY }: FactLimits = {},
+  { isPlain = false }: FactWords = {},
 ): readonly string[] {
   const runs = actionFacts(task.action).line?.(task, { worker, agent: definition.defaults?.agent }) ?? null
-  const proof = proofOf(task, proofCommandMax)
+  const proof = proofOf(task, isPlain)
   return [runs, runs === null ? null : writesOf(definition, task), proof === null ? null : `proved by: ${proof}`]
     .filter(fact => fact !== null)
     .map(oneLine)
@@ -45,10 +45,10 @@ function writesOf(definition: PlanDefinition, task: TaskDefinition): string | nu
   return watched === true ? 'may write any file' : null
 }
 
-function proofOf(task: TaskDefinition, commandMax: number): string | null {
+function proofOf(task: TaskDefinition, isPlain: boolean): string | null {
   const { action, accept = [], postconditions = [], expect } = task
   const checks = action.type === 'gate' ? (action.checks ?? []) : []
-  const proofs = [...accept, ...postconditions, ...checks].map(criterion => proofText(criterion, commandMax))
+  const proofs = [...accept, ...postconditions, ...checks].map(criterion => proofText(criterion, isPlain))
   if (expect !== undefined && expect !== ANY_END) proofs.unshift(expect)
   if (proofs.length === 0 && expect === ANY_END) return null
   if (proofs.length > 0) return proofs.join('; ')
@@ -56,14 +56,12 @@ function proofOf(task: TaskDefinition, commandMax: number): string | null {
 }
 
 /** The purpose of a long command comes first, because the command itself may be cut. */
-function proofText(criterion: Criterion, commandMax: number): string {
+function proofText(criterion: Criterion, isPlain: boolean): string {
   if (criterion.type === 'prose') return `${criterion.text} (a person judges)`
   const written = criterionText(criterion)
   if (written.length <= PLAIN_MAX || criterion.text === undefined) return written
-  if (written.length <= commandMax) return `${criterion.text} (${written})`
-  const command = commandOf(criterion)
-  const line = command === null ? written : commandText(command)
-  return `${criterion.text} (${line.length > commandMax ? `${line.slice(0, commandMax - 1)}…` : line})`
+  const command = isPlain ? commandOf(criterion) : null
+  return `${criterion.text} (${command === null ? written : commandText(command)})`
 }
 
 /** It proves nothing: the task only records. */

@@ -32,8 +32,8 @@ const ROWS_LEFT = 3
 type Shown = Omit<PlanProposal, 'definition'>
 
 /**
- * The first screen: for each task what runs, what it may write and what proves it, in whole sentences. Only where the terminal is too low
- * for them are they cut, to two lines below each task or to one.
+ * The first screen: for each task what runs, what it may write and what proves it, in whole sentences and commands. Only where the
+ * terminal is too low for them are they cut, to two lines below each task or to one.
  */
 export function proposalScreen(
   { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
@@ -83,16 +83,8 @@ export function proposalScreen(
   const drawn = (linesMax: number): readonly string[] =>
     tree(definition, new Map(), {
       below: (task, indent) => {
-        const isWhole = linesMax > 2
-        const facts = taskFacts(definition, task, worker, isWhole ? { proofCommandMax: PROOF_COMMAND_MAX } : {})
-        // A command is no sentence: its beginning tells what it is.
-        const isCommand = isWhole && task.action.type === 'run'
-        const [first = '', ...others] = facts
-        return factLines(
-          isCommand ? [cut(escaped(first), columns - indent), ...others] : facts,
-          columns - indent,
-          linesMax,
-        )
+        const facts = taskFacts(definition, task, worker, { isPlain: linesMax > 2 })
+        return factLines(facts, columns - indent, linesMax)
       },
     }).flatMap((line, at) => {
       const text = at === 0 && linesMax > 2 ? headOf(definition) : line
@@ -186,7 +178,6 @@ export function commandSection(
 }
 
 const LABEL = 18
-const PROOF_COMMAND_MAX = 40
 const TASK_LINE = /^[│ ]*[├└]─ /
 
 const columnsOf = (terminal: Context['terminal']): number => Math.max(40, terminal?.columns() ?? COLUMNS) - 1
@@ -230,16 +221,10 @@ function factLines(facts: readonly string[], columns: number, linesMax: number):
     : [together(all, columns)]
 }
 
-/** A command may be very long; the whole text is on request. */
-const FACT_LINES_MAX = 12
-
 const inLines =
   (columns: number) =>
-  (text: string): readonly string[] => {
-    const lines = width(text) <= columns ? [text] : wrap(text, columns - 2)
-    const shown = lines.length > FACT_LINES_MAX ? [...lines.slice(0, FACT_LINES_MAX - 1), '…'] : lines
-    return shown.map((line, at) => (at === 0 ? line : `  ${line}`))
-  }
+  (text: string): readonly string[] =>
+    width(text) <= columns ? [text] : wrap(text, columns - 2).map((line, at) => (at === 0 ? line : `  ${line}`))
 
 const BETWEEN = ' · '
 

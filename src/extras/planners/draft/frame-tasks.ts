@@ -15,6 +15,7 @@ import { ALL_TESTS_BEFORE, BASELINE, check, MINUTE, TESTS_BEFORE } from './work-
 
 export const REVIEW = 'review'
 export const INSTALL = 'install'
+export const SET_UP = 'set-up'
 
 /** Writes only caches and build output, which a rollback removes. */
 const READS = { effect: 'workspace' } as const
@@ -58,6 +59,18 @@ export function install({ run, why, network }: Installation, needs: readonly Tas
   }
 }
 
+/** Without `network`, which would hold it in the sandbox: it writes below `.git`. */
+export const fetchSubmodules = (folders: readonly string[], needs: readonly TaskName[]): TaskDefinition => ({
+  id: 'submodules' as TaskName,
+  title: 'Fetch the submodules',
+  kind: 'chore',
+  rationale: `Tests may need what is in them, and ${folders.join(', ')} ${folders.length === 1 ? 'is' : 'are'} empty.`,
+  needs,
+  action: { type: 'run', command: { argv: ['git', 'submodule', 'update', '--init'] } },
+  effect: 'idempotent',
+  estimateMs: 2 * MINUTE,
+})
+
 /** Until then the tests run with the old version. Also detects a lock file edited by hand. */
 export const installAgain = (
   found: Pick<Installation, 'run' | 'network'>,
@@ -76,7 +89,7 @@ export function setUp(commands: readonly FoundCommand[]): TaskDefinition {
   const starts = programs.map(program => commands.find(command => programOf(command) === program)!)
   const list = programs.join(', ')
   return {
-    id: 'set-up' as TaskName,
+    id: SET_UP as TaskName,
     title: live(`Install what the plan needs (${list})`),
     kind: 'chore',
     rationale: starts
@@ -203,7 +216,7 @@ export function ranAfter(
   id: string,
   title: string,
   { run, from }: FoundCommand,
-  { work, passes }: { readonly work: TaskName; readonly passes: boolean },
+  { needs, passes }: { readonly needs: readonly TaskName[]; readonly passes: boolean },
 ): TaskDefinition {
   return {
     id: id as TaskName,
@@ -212,7 +225,7 @@ export function ranAfter(
     rationale: passes
       ? `Found in ${from}. It passed before the work.`
       : `Found in ${from}. It may fail for reasons from before; then the review decides.`,
-    needs: [work],
+    needs,
     ...(passes ? {} : { expect: 'exit >= 0', ...LOG }),
     action: {
       type: 'run',
@@ -222,6 +235,20 @@ export function ranAfter(
     estimateMs: 3 * MINUTE,
   }
 }
+
+/** All tests once more before the review, where each step ran only those of a package. */
+export const comparedAfter = (accept: readonly Criterion[], test: FoundCommand, work: TaskName): TaskDefinition => ({
+  id: 'all-tests' as TaskName,
+  title: 'Run all tests',
+  kind: 'validate',
+  rationale: 'Each step ran only the tests around it.',
+  needs: [work],
+  action: { type: 'run', command: { argv: ['true'] } },
+  ...quietly(test),
+  ...READS,
+  accept,
+  estimateMs: 5 * MINUTE,
+})
 
 export const approveSpecification = (specify: TaskName): TaskDefinition => ({
   id: 'approve-specification' as TaskName,

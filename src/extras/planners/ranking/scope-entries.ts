@@ -12,6 +12,8 @@ export interface EntryInput {
   readonly history: readonly PastChange[]
   /** Files that no entry may include. */
   readonly closed: ReadonlySet<string>
+  /** Files that are no reason for an entry; a folder may hold them. */
+  readonly unlikely?: ReadonlySet<string>
   /** The role to include: files of other roles that changed together with the best get no entries. */
   readonly role: FileRole
   /** Files whose co-changes count; by default the best ranked ones. */
@@ -78,11 +80,20 @@ const TOGETHER = 1
 const LOOKED_AT = 2
 const WIDE_CHANGE = 20
 
-function likelihoods({ ranked, paths, history, closed, role, leads }: EntryInput): ReadonlyMap<string, number> {
+function likelihoods({
+  ranked,
+  paths,
+  history,
+  closed,
+  unlikely,
+  role,
+  leads,
+}: EntryInput): ReadonlyMap<string, number> {
   const known = new Set(paths)
   const top = ranked[0]?.score ?? 1
   const likely = new Map<string, number>()
-  const isOpen = (path: string): boolean => known.has(path) && !closed.has(path) && !asksFirst(path)
+  const isOpen = (path: string): boolean =>
+    known.has(path) && !closed.has(path) && unlikely?.has(path) !== true && !asksFirst(path)
   ranked.forEach(({ path, score, reason }, place) => {
     if (!isOpen(path) || score <= 0) return
     const plain = place === 0 ? FIRST : (0.3 * (score / top) ** 3) / (place < 3 ? 1 : place < 6 ? 1.5 : 2.5)

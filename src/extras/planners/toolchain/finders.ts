@@ -229,7 +229,7 @@ function fromShell({ files, paths }: Evidence, languages: readonly string[]): re
   if (script !== undefined) found.push({ purpose: 'test', run: ['sh', script], from: script })
   const shell = languages.includes('Shell') ? files.filter(path => /\.(sh|bash)$/.test(path)) : []
   if (languages[0] === 'Shell' && shell.length > 0)
-    found.push({ purpose: 'lint', run: ['shellcheck', ...shell.slice(0, 30)], from: 'shell scripts' })
+    found.push({ purpose: 'lint', run: ['shellcheck', ...shell.slice(0, 30)], from: 'shell scripts', isGuess: true })
   return found
 }
 

@@ -6,6 +6,13 @@ import { reportFolders, withNamedResults } from './named-results.ts'
 test.each([
   ['npm test', 'vitest run', 'npm test -- --reporter=verbose'],
   ['yarn test', 'vitest run --reporter=dot', 'yarn test'],
+  ['npm test -w ui', 'vitest run', 'npm test -w ui -- --reporter=verbose'],
+  ['npm --prefix ui run unit', 'vitest', 'npm --prefix ui run unit -- --reporter=verbose'],
+  ['yarn workspace ui run test', 'vitest', 'yarn workspace ui run test --reporter=verbose'],
+  // `pnpm test --reporter=verbose` never reaches vitest.
+  ['pnpm test', 'vitest run', 'pnpm run test --reporter=verbose'],
+  ['pnpm --filter @a/b test', 'vitest', 'pnpm --filter @a/b run test --reporter=verbose'],
+  ['pnpm -C ui run test', 'jest', 'pnpm -C ui run test --verbose --reporters=default'],
   // Reporters of the settings may print no names.
   ['npm test', 'jest', 'npm test -- --verbose --reporters=default'],
   ['npm test', 'jest && eslint .', 'npm test'],

@@ -12,12 +12,19 @@ export function reportFolders(testScript: string | null, ignore: string | undefi
   return ['.nyc_output', 'coverage'].filter(name => (ignore ?? '').includes(name)).map(name => `${name}/**`)
 }
 
+const SCRIPT_RUN =
+  /^(npm|pnpm|yarn)( (?:--filter|-C|--prefix|--cwd|workspace) \S+)? (?:run )?(test[\w:]*|unit|vitest|jest)(?: -w \S+)?$/
+
 /** `testScript`: the script "test" of `package.json`. Node's runner and mocha print names by default. */
 export function withNamedResults(run: readonly string[], testScript: string | null): readonly string[] {
   const line = run.join(' ')
-  if (/^(npm|pnpm|yarn)( --filter \S+| -C \S+)? (run )?(test[\w:]*|unit|vitest|jest)$/.test(line)) {
+  const [, manager, where = '', name] = SCRIPT_RUN.exec(line) ?? []
+  if (name !== undefined) {
     const flags = SCRIPTS.find(([runner]) => runner.test(testScript?.trim() ?? ''))?.[1]
-    return flags === undefined ? run : [...run, ...(run[0] === 'npm' ? ['--'] : []), ...flags]
+    if (flags === undefined) return run
+    if (manager === 'npm') return [...run, '--', ...flags]
+    // `pnpm test` keeps `--reporter` for itself up to version 9, and from 10 on passes `--` to the runner; `pnpm run` does neither.
+    return manager === 'pnpm' ? [...`pnpm${where} run ${name}`.split(' '), ...flags] : [...run, ...flags]
   }
   if (/(^|[\s/])pytest$/.test(line)) return [...run, '-rA']
   // `-C`, the module's folder, must come first.

@@ -1,7 +1,7 @@
 // Which commands are the same work, and which script of the project does it.
 
 import { expect, test } from 'vitest'
-import { asScript, workOf } from './project-script.ts'
+import { asScript, readsNoFile, workOf } from './project-script.ts'
 
 const SCRIPTS = {
   test: 'vitest run',
@@ -51,4 +51,19 @@ test('a script that is not there is no work of the project', () => {
 
 test('scripts that call each other end', () => {
   expect(workOf(['npm', 'run', 'a'], { a: 'npm run b', b: 'npm run a' })).toMatch(/^npm run /)
+})
+
+test.each([
+  ['eslint lib/* bin/*', true],
+  ['eslint ./lib/**/*.js', true],
+  ['eslint lib/* index.js', false],
+  ['eslint ./src/', false],
+  ['eslint "src/**/*.ts"', false],
+  ['eslint src/*.ts', true],
+  ['eslint {src,lib}/**/*.ts', false],
+  ['eslint .', false],
+  ['golangci-lint run ./...', false],
+])('does %s read no file: %s', (line, isEmpty) => {
+  const paths = ['index.js', 'src/a/b.ts']
+  expect(readsNoFile(['npm', 'run', 'own'], { own: line }, paths)).toBe(isEmpty)
 })

@@ -32,6 +32,28 @@ export function workOf(run: readonly string[], scripts: Scripts, depth = 0): str
   return [name, ...(name === 'tsc' ? rest.filter(word => !/^--(?:noEmit|pretty)$/.test(word)) : rest)].join(' ')
 }
 
+/** A linter whose patterns match no file, as in `eslint lib/* bin/*`, passes without having read anything. */
+export function readsNoFile(run: readonly string[], scripts: Scripts, paths: readonly string[]): boolean {
+  const [program = '', ...rest] = workOf(run, scripts).split(' ')
+  const given = rest.filter(word => !/^[-!]/.test(word)).map(word => word.replace(/^\.\//, ''))
+  if (!LINTERS.test(program) || !given.some(word => /[*/]/.test(word))) return false
+  // Extended patterns are not read here.
+  return given.every(word => !/[{}()[\]?+@]/.test(word) && !paths.some(path => matches(word, path)))
+}
+
+const LINTERS = /^(?:eslint|standard|xo|oxlint|tslint|jshint|stylelint|prettier)$/
+
+/** A file, a folder around it, or a pattern with stars. */
+const matches = (pattern: string, path: string): boolean =>
+  new RegExp(
+    `^${pattern
+      .replace(/\/$/, '')
+      .replace(/[.^$|\\]/g, '\\$&')
+      .replace(/(\*\*)\/|\*\*|\*/g, (stars, folders) =>
+        folders ? '(?:.*/)?' : stars === '**' ? '.*' : '[^/]*',
+      )}(?:/|$)`,
+  ).test(path)
+
 const DEPTH_MAX = 3
 const MANAGERS = /^(?:npm|pnpm|yarn|bun)$/
 /** Run before or after another script, or once. */
