@@ -270,7 +270,7 @@ export class Ground {
   journal(): readonly Entry[] {
     const plan = this.plan() as PlanId
     const rows = this.query<StoredEntry>(
-      'SELECT position, version, at, actor, fence, body, NULL AS blob, lower(hex(hash)) AS hash FROM entries ORDER BY position',
+      'SELECT format, position, old_position AS oldPosition, version, at, actor, fence, body, NULL AS blob, lower(hex(hash)) AS hash FROM entries ORDER BY position',
     )
     return rows.map(row => readEntry(plan, row, NO_BLOBS))
   }

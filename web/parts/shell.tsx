@@ -51,14 +51,14 @@ function Rail({ name }: { readonly name: string }) {
       <Link to="/" className="logo" aria-label="Planfold, plans">
         <Logo size={22} />
       </Link>
-      <Link to="/" activeOptions={{ exact: true }} aria-label="Plans" title="Plans (g p)">
+      <Link to="/" activeOptions={{ exact: true }} aria-label="Plans" title="Plans">
         <FolderClosed size={17} aria-hidden="true" />
       </Link>
-      <Link to="/inbox" aria-label={`Inbox, ${waiting} waiting`} title="Inbox (g i)">
+      <Link to="/inbox" aria-label={`Inbox, ${waiting} waiting`} title="Inbox">
         <Inbox size={17} aria-hidden="true" />
         {waiting > 0 && <span className="badge">{waiting > 99 ? '99+' : waiting}</span>}
       </Link>
-      <Link to="/new" aria-label="New plan" title="New plan (n)">
+      <Link to="/new" aria-label="New plan" title="New plan">
         <Plus size={18} aria-hidden="true" />
       </Link>
       <span className="space" />

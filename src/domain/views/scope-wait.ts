@@ -14,7 +14,7 @@ export interface ScopeWaitFacts {
 
 const SHOWN_MAX = 3
 
-/** `task 'a' of plan 'p' holds src/**`, for each holder that may be named. */
+/** `plan 'p' (task 'a') has locked src/**`, for each holder. Plans that the caller may not see are not in `by`. */
 export function scopeHolders({ by }: ScopeWaitFacts): string {
   if (by.length === 0) return 'a task of another plan has locked them'
   const shown = by.slice(0, SHOWN_MAX).map(({ name, task, paths }) => {

@@ -1,5 +1,5 @@
-// The loop that drives one plan. It performs only attempts whose start is in the journal (L1), waits in exactly one place (L3),
-// and ends at once when its lease is lost (L5). Fresh start, resume and crash recovery are the same path:
+// The loop that drives one plan. It performs only attempts whose start is in the journal (L1), waits in one place while it runs (L3),
+// and ends at once when its lease is lost (L5; for these laws see ARCHITECTURE.md). Fresh start, resume and crash recovery are the same path:
 //
 //        ┌──────────── recover: unfinished attempts of an old owner become lost ────────┐
 //        ▼                                                                              │ (commit unknown: read again)
@@ -204,10 +204,14 @@ export class PlanLoop {
     return { status: 'rested', rest, ...(held.length === 0 ? {} : { held }) }
   }
 
-  /** Also checks declared outputs. Most plans have none, and then nothing is read. */
+  /**
+   * Marks unfinished attempts of a dead owner as lost. Also looks for completed tasks whose declared output files are gone or changed; of a
+   * plan without such outputs nothing is read.
+   */
   async #recover(): Promise<PlanState> {
     const { signs } = this.#rooms
-    // Without a heartbeat file the end of the old attempts is unknown, so every difference is asked about.
+    // No heartbeat file: 0, as if the old attempts had ended long ago. Then every later change to the files may be a person's, and a person
+    // is asked about it.
     const lastSign = signs === undefined ? null : (signs.last(this.#plan) ?? 0)
     const state = await this.#sayRecover(lastSign === null ? {} : { lastSign })
     if (state.status !== 'active' || !leavesFiles(state)) return state
@@ -489,7 +493,7 @@ export class PlanLoop {
     return state
   }
 
-  /** Leaving: none of our processes may live on. */
+  /** On the way out: aborts what is still running and waits for its end, ten seconds at most. */
   async #land(): Promise<void> {
     this.#leaving.abort()
     for (const flight of this.#flights.values()) flight.stop.abort()

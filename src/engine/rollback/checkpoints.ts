@@ -88,7 +88,7 @@ export async function refuseName(rooms: Rooms, state: PlanState, name: string): 
     return refuse(
       'invalid',
       `the checkpoint cannot be called '${name}'`,
-      'a number means an entry, and `cp-…` a checkpoint taken by itself',
+      'a number means an entry, and `cp-…` an automatic checkpoint',
     )
   const isTaken = (await checkpoints(rooms, state)).some(one => one.name === name)
   return isTaken ? refuse('exists', `there is a checkpoint '${name}' already`, 'give it another name') : null

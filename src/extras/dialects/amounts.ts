@@ -1,4 +1,4 @@
-// C20: the ways formats write time, money and priority, as the text and numbers of the canonical document. What cannot be read
+// How other formats write time, money and priority, converted to the text and numbers of plan files. What cannot be read
 // is handed on as it stands, so that the schema says what is wrong with it.
 
 import { defined, isMap, type Json, type JsonObject } from '../../domain/json.ts'
@@ -93,7 +93,7 @@ export function budgetInMinutes({
   }
 }
 
-/** Written out, never as 1e-7. */
+/** Without an exponent, rounded to six decimal places (below 1e21). */
 function decimal(amount: number): string {
   return Number.isFinite(amount) && Math.abs(amount) < 1e21 ? amount.toFixed(6).replace(/\.?0+$/, '') : String(amount)
 }

@@ -1,11 +1,12 @@
 // Previews a rollback of recorded operations, ref by ref. Changes nothing. One rule for all:
 //
-//   before ──(our operations)──► after        restore `before` if and only if the ref is still at `after`
+//   before ──(our operations)──► after        restore `before` if the ref is still at `after`
 //
 //   at `before`                        nothing to do: already done
 //   at `after`, nobody else has it     move back, or delete what we created, after a backup ref
 //   at `after`, and it was pushed      a reverting commit on top, which a person may push; or refuse, as requested
-//   others committed between or on top refuse, with the command to run
+//   others committed between or on top refuse, with the command to run; on top, a reverting commit if a revert was asked for (`prefer`)
+//   checked out somewhere              refuse
 //   elsewhere                          refuse: a person has rebased or reset it
 
 import type { PlanId } from '../../domain/id.ts'

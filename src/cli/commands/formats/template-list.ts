@@ -1,4 +1,4 @@
-// `planfold template list`: the stock templates and one's own.
+// `planfold template list` and `planfold template show`: built-in templates and your own.
 
 import { describeType } from '../../../operations/templates.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'

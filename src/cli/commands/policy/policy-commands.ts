@@ -15,8 +15,8 @@ export function addPolicy(program: Command, act: Act): void {
       'after',
       `
 The policy has layers: organisation (/etc/planfold/policy.yaml), yours (~/.config/planfold/policy.json), project
-(.planfold/config.yaml), plan, task. Each may only narrow what the layers before it leave. Addresses that you allow are added to what a
-plan allows itself, never beyond the other layers; a task with \`network: []\` still reaches nothing.
+(.planfold/config.yaml), plan, task. Each may only narrow what the layers before it leave. Addresses that you allow (policy allow network)
+are no layer: they are added to the plan's own list, and the layers limit both; a task with \`network: []\` still reaches nothing.
 
 In a rule about commands * stands for any characters of a word and ** for any further words; put them in quotes. Words that begin with
 a dash come after --.

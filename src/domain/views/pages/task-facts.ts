@@ -23,12 +23,19 @@ export function taskFacts(
   worker: Worker,
   { isPlain = false }: FactWords = {},
 ): readonly string[] {
-  const runs = actionFacts(task.action).line?.(task, { worker, agent: definition.defaults?.agent }) ?? null
   const proof = proofOf(task, isPlain)
+  const runs =
+    proof !== null && onlyChecks(task)
+      ? null
+      : (actionFacts(task.action).line?.(task, { worker, agent: definition.defaults?.agent }) ?? null)
   return [runs, runs === null ? null : writesOf(definition, task), proof === null ? null : `proved by: ${proof}`]
     .filter(fact => fact !== null)
     .map(oneLine)
 }
+
+/** Its command does nothing: what counts is what is checked afterwards. */
+const onlyChecks = ({ action, accept = [] }: TaskDefinition): boolean =>
+  action.type === 'run' && accept.length > 0 && commandText(action.command) === 'true'
 
 /** Faces separate facts by dots, which foreign text must not imitate. */
 const oneLine = (text: string): string =>

@@ -29,11 +29,11 @@ import {
   writtenNeeds,
 } from './backlogs.ts'
 
-// How Task Master writes a list of tasks: the words, the order of keys, and dependencies without what only follows from
-// subtasks.
+// How Task Master writes tasks: status words, key order, and dependencies. Written are only the dependencies that somebody stated (`hard`);
+// those that follow from a task having subtasks (`soft`) are not.
 
 const NAME = 'task-master'
-/** Of which task a task is a subtask. No key of theirs looks like this. */
+/** The key under which a subtask's parent is kept. Task Master has no key that looks like this. */
 const OF = '@of'
 
 const STATUS = statusWords<TaskStatus>({
@@ -105,7 +105,7 @@ interface Parts {
   readonly subtasks: readonly Json[] | null
 }
 
-/** A task's record when nothing is remembered; `task` is in the words of the document. */
+/** The task as Task Master would write it, from our fields alone: without what was kept from the imported file. `task` has the keys of a plan file. */
 function record(task: JsonObject, { id, status, dependencies, subtasks }: Parts): JsonObject {
   const { accept, priority } = task
   return defined({

@@ -136,9 +136,9 @@ export function draftQuestion(intake: Intake, answers: readonly Answer[], commen
     '- Around your tasks Planfold puts questions, what has to be installed, a record of how the tests are today, a safe point, and at the end a review by a person: plan none of these.',
     '- Tasks that do not depend on each other do not need each other.',
     '- A task that changes files names them in `write`. Two tasks that may run at once do not write the same file.',
-    '- Name only files, functions, options and scripts that are in the repository. What a task adds stands in its `new`; what it names and only reads, in `reads`.',
-    '- At least one check of a task that changes something fails until the task is done. The test command is no such check: what failed before may fail after, and only nothing more.',
-    '- Every task of work says in `accept` how one sees that it is done, with a command where one can tell.',
+    '- Name only files, functions, options and scripts that are in the repository. List what a task adds in its `new`, and what it names and only reads in `reads`.',
+    '- At least one check of a task that changes something fails until the task is done. The test command does not count as such a check: it only asks that no test fails that did not fail before, and that is true without any work.',
+    '- Every task of work lists in `accept` how to see that it is done; use a command where a command can tell.',
     '- Checks only look: they change nothing and reach nothing outside. Use the commands of this repository, or plain programs such as grep and test.',
     '- Say `risks`, `minutes`, and `undo` for what it does outside of files.',
     ...(researched(intake).length === 0
@@ -172,7 +172,7 @@ export const progressText = ({ kept, failed }: PlanProgress): string =>
         return `${task} (${title}): ${status}${left}`
       }),
     ),
-    'Tasks that failed; one of the same id takes its place:',
+    'Tasks that failed. A task that you draft with the same id replaces it:',
     untrusted(failed.map(({ task, title, reason }) => `${task} (${title}): ${reason.slice(0, OUTPUTS_MAX)}`)),
   ].join('\n')
 
