@@ -81,11 +81,27 @@ export async function ask(url: string, text: string): Promise<readonly Record<st
 
 let databases = 0
 
+/** With the tables made once, a new database takes a tenth of the time. */
+const TEMPLATE = 'planfold_tables'
+let template: Promise<void> | null = null
+
+async function makeTemplate(server: Server): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'planfold-store-'))
+  await ask(server.url('postgres'), `DROP DATABASE IF EXISTS ${TEMPLATE}`)
+  await ask(server.url('postgres'), `CREATE DATABASE ${TEMPLATE}`)
+  const options = { folder, clock: new FakeClock(), host: fakeHost(), newId: () => 'id', heartbeat: 'manual' } as const
+  const store = await StorePostgres.open({ ...options, url: server.url(TEMPLATE) })
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+
 type Options = Partial<Pick<StorePostgresOptions, 'foldEvery' | 'clock' | 'host' | 'heartbeat'>>
 
 export async function setup(server: Server, options: Options = {}) {
   const name = `test_${process.pid}_${++databases}`
-  await ask(server.url('postgres'), `CREATE DATABASE ${name}`)
+  template ??= makeTemplate(server)
+  await template
+  await ask(server.url('postgres'), `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`)
   onTestFinished(async () => {
     await ask(server.url('postgres'), `DROP DATABASE ${name} WITH (FORCE)`)
   })

@@ -29,7 +29,7 @@ import {
   writtenNeeds,
 } from './backlogs.ts'
 
-// How Task Master writes tasks: status words, key order, and dependencies. Written are only the dependencies that somebody stated (`hard`);
+// How Task Master writes tasks: status words, key order, and dependencies. Written are only the dependencies that are stated (`hard`);
 // those that follow from a task having subtasks (`soft`) are not.
 
 const NAME = 'task-master'
