@@ -72,7 +72,8 @@ export async function run(options: RunOptions): Promise<Verdict> {
   const kept = new Trace(options)
   const trace = (line: string) => kept.add(`${(scheduler.now - 1_000_000).toFixed(0).padStart(8)} ${line}`)
   const plain = drawWorkload(luck.fork('workload'))
-  const isKnownBad = badSeeds.some(({ seed }) => seed === options.seed)
+  // Those that were found before recovery was drawn keep the workload they had.
+  const isKnownBad = badSeeds.some(one => one.seed === options.seed && !('recovery' in one))
   const workload =
     options.spenders !== undefined
       ? drawSpending(plain, luck.fork('spending'))

@@ -19,7 +19,7 @@ import type { Failure } from '../../domain/result.ts'
 import { compensationEffect } from '../../domain/rollback/compensation.ts'
 import { type Shortage, shortageIn, shortageReason } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
-import { CommitUnknown, type Lease } from '../../stores/store.ts'
+import { CommitUnknown, type Lease, LeaseLost } from '../../stores/store.ts'
 import { Stopper } from '../attempts/stop.ts'
 import type { Clock } from '../clock.ts'
 import type { Driven, DriveOptions } from '../engine.ts'
@@ -351,7 +351,11 @@ export class PlanLoop {
 
   async #askHolder(): Promise<boolean> {
     const holder = await this.#rooms.store.leases.holder(this.#plan)
-    return holder?.owner === this.#lease.owner && holder.alive
+    const isHeld = holder?.owner === this.#lease.owner && holder.alive
+    // Nothing may begin any more: going round would ask again and again, without a turn of the event loop in between.
+    if (!isHeld)
+      this.#failStop ??= { error: new LeaseLost(`the lease on plan ${this.#plan} ran out while the process slept`) }
+    return isHeld
   }
 
   #takeOff(key: string, task: TaskState, interruptible: boolean): Flight {
