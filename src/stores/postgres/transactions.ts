@@ -182,6 +182,8 @@ export class PostgresTransactions implements Transactions {
         at++
         done.push(ran)
         isEmpty &&= ran.recording.isEmpty
+        // The failed rule may have dropped states of the others: the rest reads them again, after these are sent.
+        if (ran.error !== null && !isEmpty) break
       }
       this.#alone = Math.max(0, this.#alone - 1)
       this.#queue.unshift(...requests.slice(at))
@@ -275,10 +277,8 @@ export class PostgresTransactions implements Transactions {
       if (code !== null) return error as Error
       this.#room.set.forgetAll()
       return new CommitUnknown(
-        'the connection to the database broke during a commit; nobody can say whether it happened',
-        {
-          cause: error,
-        },
+        'the connection to the database broke during a commit; it is unknown whether it happened',
+        { cause: error },
       )
     }
     const { first, passed } = rows[0]!.answer as { readonly first: number; readonly passed: readonly number[] }

@@ -37,10 +37,10 @@ export async function listen(link: Link, called: () => void): Promise<() => void
 
 /** Outside the commit, and at most every 20 ms. */
 export function bell(link: Link): () => void {
-  let _due: NodeJS.Timeout | null = null
+  let due: NodeJS.Timeout | null = null
   return () => {
-    _due ??= setTimeout(() => {
-      _due = null
+    due ??= setTimeout(() => {
+      due = null
       link.query(`NOTIFY ${CHANNEL}`).catch(() => {})
     }, 20).unref()
   }
