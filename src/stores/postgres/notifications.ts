@@ -39,7 +39,8 @@ export async function listen(link: Link, called: () => void): Promise<() => void
 export function bell(link: Link): () => void {
   let due: NodeJS.Timeout | null = null
   return () => {
-    due ??= setTimeout(() => {
+    if (due !== null) return
+    due = setTimeout(() => {
       due = null
       link.query(`NOTIFY ${CHANNEL}`).catch(() => {})
     }, 20).unref()
