@@ -5,7 +5,8 @@ import type { Command } from '../src/domain/command.ts'
 import type { PlanId } from '../src/domain/id.ts'
 import { nextActions } from '../src/domain/next-actions.ts'
 import type { Result } from '../src/domain/result.ts'
-import { PLAN_ENDED } from '../src/domain/status.ts'
+import type { PlanState } from '../src/domain/state/state.ts'
+import { ENDED, PLAN_ENDED } from '../src/domain/status.ts'
 import { lazy } from '../src/engine/lazy-imports.ts'
 import { EPOCH } from '../src/testing/clock.ts'
 import badSeeds from './bad-seeds.json' with { type: 'json' }
@@ -84,6 +85,7 @@ export async function run(options: RunOptions): Promise<Verdict> {
   const disk = new SimDisk()
   const world = new World(scheduler, luck.fork('world'), workload, trace)
   const truth = new Invariants(disk, world, scheduler, trace)
+  truth.wallNow = wallNow
   if (options.spenders !== undefined) {
     const books = new Books(what => truth.fail('P48', what))
     truth.books = books
@@ -170,7 +172,7 @@ export async function run(options: RunOptions): Promise<Verdict> {
     trace('people answer')
     people.settleDown()
     if (!(await within(scheduler.now + LIVENESS_MS, () => PLAN_ENDED.has(truth.mirror.status))))
-      return truth.fail('L', `everybody answered and it is still ${truth.mirror.status}`)
+      return truth.fail('L', `everybody answered and it is still ${truth.mirror.status}; ${open(truth.mirror)}`)
     if (truth.violation === null) truth.last()
   }
 
@@ -236,6 +238,14 @@ function withStrays(command: Command, truth: Invariants, faults: Faults, luck: R
     settled.splice(luck.between(0, settled.length), 0, { task, visit, attempt, result })
   }
   return settled.length === 0 ? command : { ...command, settled }
+}
+
+/** The tasks that have not ended, and how they stand. */
+function open({ order, questions }: PlanState): string {
+  const tasks = order
+    .filter(({ status }) => !ENDED.has(status))
+    .map(({ definition, status, claim }) => `'${definition.id}' is ${status}${claim === null ? '' : ', claimed'}`)
+  return [...tasks, `${questions.length} questions`].join(', ')
 }
 
 /** What to print when a seed fails: how to have it again, what broke, where, and what came before. */

@@ -117,11 +117,14 @@ export class Travel {
     const isUndone = (name: TaskName) =>
       this.#ended.some(({ task, version }) => version > under.to && (task === name || task.startsWith(`${name}/`)))
     const wasUndone = [...then.tasks.values()].some(({ gone }) => gone)
+    // What was undone is to be done anew, and with it the group it is a part of.
+    const wasGone = (name: TaskName) =>
+      [...then.tasks].some(([task, { gone }]) => gone && (task === name || task.startsWith(`${name}/`)))
     let same = true
     for (const { definition, status, gate } of now.order) {
       const { id } = definition
       const was = then.tasks.get(id)
-      if (was?.parked === true || was?.gone === true || gate?.asks.type === 'unknown-outcome' || isUndone(id)) {
+      if (was?.parked === true || wasGone(id) || gate?.asks.type === 'unknown-outcome' || isUndone(id)) {
         same = false
         continue
       }

@@ -79,6 +79,8 @@ export type Command =
       readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'around' | 'unwatched' | 'reserves'>
       /** For a task that needs an approval: what its claimant would do. */
       readonly consent?: Found
+      /** The clock was set back since the last entry: how long a delay still lasts is not known, so no delay refuses the claim. */
+      readonly clockBack?: true
     }
   | {
       readonly type: 'report'

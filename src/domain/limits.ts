@@ -38,6 +38,9 @@ export const ANNOTATIONS_MAX_BYTES = 64 * 1024
 export const EVALUATION_MAX_BYTES = 16 * 1024
 export const EVALUATIONS_KEPT = 100
 
+/** A clock this far behind the last entry of a plan was set back. */
+export const CLOCK_BACK_MS = 60_000
+
 /** The last heartbeat before a crash may be this old; later changes are a person's work. */
 export const SIGN_SLACK_MS = 2_000
 

@@ -550,6 +550,20 @@ describe('a circuit breaker', () => {
 })
 
 describe('an agent that wants to claim', () => {
+  it('is not held by a breaker nor by a retry while the clock is set back', () => {
+    const policy = { breaker: { failures: 1, cooldownMs: 10_000 } }
+    const net = { capabilities: ['net'] }
+    const later = { retry: { attempts: 9, backoffMs: { min: 5_000, max: 5_000 } } }
+    const journal = begun(external('a', { ...net, ...later }), external('b', net), { policy } as PlanOptions)
+    journal.must({ type: 'claim', token: 'k', by: 'ana', task: name('a') })
+    journal.must({ type: 'report', task: name('a'), by: 'ana', result: failed(busy) })
+    for (const task of [name('a'), name('b')])
+      expect(journal.submit({ type: 'claim', token: 'k', by: 'ana', task }).ok).toBe(false)
+    journal.must({ type: 'claim', token: 'k', by: 'ana', clockBack: true })
+    journal.must({ type: 'claim', token: 'l', by: 'ben', task: name('a'), clockBack: true })
+    expect([journal.status('a'), journal.status('b')]).toEqual(['running', 'running'])
+  })
+
   it('is told of an open breaker, and gets another task meanwhile', () => {
     const policy = { breaker: { failures: 1, cooldownMs: 10_000 } }
     const net = { capabilities: ['net'], retry: { attempts: 9, backoffMs: { min: 1, max: 1 } } }

@@ -42,7 +42,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
     return illegal(draft.state, 'claim', 'only tasks of a running plan can be claimed')
   const task =
     command.task === undefined
-      ? (nextClaimable(draft) ?? draft.state.order.find(one => isDueExternal(draft, one)))
+      ? (nextClaimable(draft, command) ?? draft.state.order.find(one => isDueExternal(draft, one, command)))
       : draft.state.tasks.get(command.task)
   if (task === undefined)
     return command.task === undefined
@@ -73,7 +73,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
   const unapproved = mayNotClaim(draft, task, command.consent)
   if (unapproved !== null) return unapproved
   // A plan of external tasks needs no driver, so a claim also notices that a delay is over.
-  const due = isDueExternal(draft, task)
+  const due = isDueExternal(draft, task, command)
   if (!due && !isClaimable(draft.state, task))
     return refuse(
       'not-ready',
@@ -85,7 +85,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
   const worn = attemptsUsedUp(draft.state)
   if (worn !== null)
     return refuse('limit', worn, 'raise it in the plan file; otherwise the plan will be aborted when it runs next')
-  const breaker = blockingBreaker(draft.state, task, draft.now, () => false)
+  const breaker = command.clockBack === true ? null : blockingBreaker(draft.state, task, draft.now, () => false)
   if (breaker !== null)
     return refuse(
       'not-ready',
@@ -139,18 +139,18 @@ function unapprovedTask(state: PlanState): Refusal | null {
 }
 
 /** The first claimable task; if a breaker delays it, the first that no breaker delays. */
-function nextClaimable({ state, now }: DecisionDraft): TaskState | undefined {
+function nextClaimable({ state, now }: DecisionDraft, { clockBack }: CommandOf<'claim'>): TaskState | undefined {
   const first = state.claimable.peek(task => isClaimable(state, task))
   const isHeld = (task: TaskState) => blockingBreaker(state, task, now, () => false) !== null
-  if (first === undefined || !isHeld(first)) return first
+  if (first === undefined || clockBack === true || !isHeld(first)) return first
   return state.order.find(task => isClaimable(state, task) && !isHeld(task)) ?? first
 }
 
-const isDueExternal = (draft: DecisionDraft, task: TaskState): boolean =>
+const isDueExternal = (draft: DecisionDraft, task: TaskState, { clockBack }: CommandOf<'claim'>): boolean =>
   task.status === 'ready' &&
   task.definition.action.type === 'external' &&
   task.retryAt !== null &&
-  task.retryAt <= draft.now &&
+  (task.retryAt <= draft.now || clockBack === true) &&
   !isUnjudged(task) &&
   !hasUncheckedPreconditions(task)
 

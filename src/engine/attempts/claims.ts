@@ -1,7 +1,7 @@
 // Orders about external tasks: claim, heartbeat, report. Files are compared around the work as for our own attempts.
 
 import type { Actor, PlanId } from '../../domain/id.ts'
-import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
+import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS, CLOCK_BACK_MS } from '../../domain/limits.ts'
 import { reservedBy } from '../../domain/reservation.ts'
 import type { Found, Prepared, Result, Wrote } from '../../domain/result.ts'
 import { claimNotHeld } from '../../domain/rules/task-orders.ts'
@@ -109,6 +109,7 @@ export async function claim(
       by: writing.actor,
       task,
       ...(order.alone === true ? { alone: true } : {}),
+      ...(state !== null && rooms.clock.now() < state.updatedAt - CLOCK_BACK_MS ? { clockBack: true } : {}),
       ...(Object.keys(look).length === 0 ? {} : { prepared: look }),
       ...(found === null || found === 'asked' ? {} : { consent: found }),
     },
