@@ -6,6 +6,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { VERSION } from './cli/version.ts'
 import type { Composed, ComposeOptions } from './composition/composition.ts'
+import { usualDatabase } from './composition/database.ts'
 import { ABOUT, type Environment, failpointOf, leaseMsOf, quotaOf } from './composition/environment.ts'
 import { onceEach, whenAsked } from './composition/lazy-room.ts'
 import { locate, makeStateDir, NoState } from './composition/state-folder.ts'
@@ -38,7 +39,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
   const { root, stateDir } = locate(options)
   const reading = options.reading === true
-  const { database } = options
+  const database = options.database ?? (await usualDatabase(environment, { root, stateDir }))
   if (database === undefined && !existsSync(join(stateDir, 'planfold.db')) && (options.create === false || reading)) {
     const inside = join(stateDir, '.planfold')
     const near = existsSync(join(inside, 'planfold.db')) ? `; there is one at ${inside}` : ''

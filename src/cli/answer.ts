@@ -1,5 +1,6 @@
 // What a command says: a versioned envelope with --json, else lines of text. Every JSON answer of the CLI has this shape.
 
+import { withoutPassword } from '../format/text/database-url.ts'
 import { shellWord } from '../safety/text/terminal.ts'
 import type { Entry } from '../stores/store.ts'
 import type { Context } from './context.ts'
@@ -31,9 +32,13 @@ export function printDocument(context: Context, lines: string | readonly string[
 
 const COMMAND = /(?<![\w./-])planfold (?=[a-z])/g
 
-/** Commands in our hints must use the same state when they are pasted: with `--dir` where it was given. */
-export function withDir({ settings: { dir } }: Pick<Context, 'settings'>, text: string): string {
-  return dir === undefined ? text : text.replace(COMMAND, () => `planfold --dir ${shellWord(dir)} `)
+/** Commands in our hints must use the same state when they are pasted: with `--dir` and `--database` where they were given. */
+export function withDir({ settings: { dir, database } }: Pick<Context, 'settings'>, text: string): string {
+  const place = [
+    ...(database === undefined ? [] : ['--database', shellWord(withoutPassword(database))]),
+    ...(dir === undefined ? [] : ['--dir', shellWord(dir)]),
+  ]
+  return place.length === 0 ? text : text.replace(COMMAND, () => `planfold ${place.join(' ')} `)
 }
 
 /** A note beside the answer; not printed with `--json` or `--quiet`. */

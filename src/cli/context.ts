@@ -36,6 +36,8 @@ export interface Settings {
   readonly quiet: boolean
   readonly color: boolean
   readonly dir?: string
+  /** The address of a PostgreSQL database. */
+  readonly database?: string
   readonly as?: string
 }
 
@@ -65,7 +67,7 @@ export async function withState<T>(
   },
   body: (composed: Composed) => Promise<T>,
 ): Promise<T> {
-  const { as } = context.settings
+  const { as, database } = context.settings
   const dir = options.dir ?? context.settings.dir
   const composed = await context.openState({
     cwd: context.cwd,
@@ -76,6 +78,8 @@ export async function withState<T>(
     serving: options.serving,
     dir,
     root: options.root,
+    // A folder that was named for one command has its own store.
+    ...(options.dir === undefined && database !== undefined ? { database } : {}),
     as,
   })
   const mirror =

@@ -3,6 +3,7 @@
 // Every other file is loaded when it is needed; how soon `resume` reaches its next task is decided here.
 
 import { extraCommands } from '../extras.ts'
+import { withoutPasswords } from '../format/text/database-url.ts'
 import type { Context, Run } from './context.ts'
 import { EXIT } from './exit.ts'
 import { reportFileLimit } from './file-limit.ts'
@@ -13,6 +14,9 @@ import { VERSION } from './version.ts'
 let exit = 0
 let context: Context | null = null
 const argv = process.argv.slice(2)
+// Others on this machine see the words of a process.
+const shown = withoutPasswords(argv)
+if (shown !== null) process.title = ['planfold', ...shown].join(' ')
 
 const run: Run = async body => {
   context = processContext(program.opts())

@@ -1,11 +1,12 @@
 // The context of a real process: its streams, its terminal, its signals. The only place besides main that touches them.
 
+import { namedDatabase } from '../composition/database.ts'
 import type { Context, Settings, Sink, StopSignal, Terminal } from './context.ts'
 import { CliError, EXIT } from './exit.ts'
 import { paint } from './terminal/paint.ts'
 
 export function processContext(options: { readonly [name: string]: unknown }, cwd = currentFolder()): Context {
-  const settings = settingsOf(options)
+  const settings = settingsOf(options, cwd)
   const hangup = new AbortController()
   let opened: string | null = null
   return {
@@ -40,15 +41,26 @@ function currentFolder(): string {
   }
 }
 
-function settingsOf(options: { readonly [name: string]: unknown }): Settings {
+function settingsOf(options: { readonly [name: string]: unknown }, cwd: string): Settings {
   const plain = (process.env.NO_COLOR ?? '') !== '' || process.env.TERM === 'dumb'
   return {
     json: options.json === true,
     quiet: options.quiet === true,
     color: options.color !== false && !plain && process.stdout.isTTY === true,
-    ...(typeof options.dir === 'string' ? { dir: options.dir } : {}),
+    ...storeOf(options, cwd),
     ...(typeof options.as === 'string' ? { as: options.as } : {}),
   }
+}
+
+/** `--database` may name a folder, which is the same as `--dir`. */
+export function storeOf(
+  { dir, database }: { readonly [name: string]: unknown },
+  cwd: string,
+): Pick<Settings, 'dir' | 'database'> {
+  const folder = typeof dir === 'string' ? { dir } : {}
+  if (typeof database !== 'string') return folder
+  const { url, ...named } = namedDatabase({ database, ...folder }, cwd)
+  return { ...named, ...(url === undefined ? {} : { database: url }) }
 }
 
 /** A closed pipe (`| head`) is no error: a plan continues to run, a command that only prints stops. */

@@ -343,7 +343,7 @@ COMP_WORDS=(planfold checkpoint diff demo as); COMP_CWORD=4; _planfold; echo "\$
 COMP_WORDS=(planfold log --grep as); COMP_CWORD=3; _planfold; echo "none \${COMPREPLY[*]}"`
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim().split('\n')).toEqual([
       'resume report reject retry revise',
-      '--dry-run --dir',
+      '--dry-run --dir --database',
       'diff',
       '--patch',
       '--take',

@@ -35,6 +35,7 @@ export function buildProgram(version: string, extras: Awaited<ReturnType<typeof 
     .version(version, '-V, --version', 'print the version')
     .option('--json', 'print the result as JSON: { "planfold": 1, "data": … }')
     .option('--dir <folder>', 'folder where Planfold keeps its data (default: the nearest .planfold)')
+    .option('--database <place>', 'where plans are kept: postgres://USER@HOST/NAME, or a folder like --dir')
     .option('--as <name>', 'act as this user (default: git user.email, else your login)')
     .option('--no-color', 'disable colors')
     .option('-q, --quiet', 'print only results and errors')

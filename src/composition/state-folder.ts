@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { isDatabaseUrl } from '../format/text/database-url.ts'
 import { makeFolder } from '../safety/files/directory.ts'
 import { shellWord } from '../safety/text/terminal.ts'
 import { type Environment, nonEmpty } from './environment.ts'
@@ -16,7 +17,7 @@ export interface StatePlace {
   readonly root?: string
 }
 
-/** `--dir`, `PLANFOLD_DIR`, the nearest `.planfold` upwards, else the git root, else here. */
+/** `--dir`, `PLANFOLD_DIR`, a folder in `PLANFOLD_DATABASE`, the nearest `.planfold` upwards, else the git root, else here. */
 export function locate(options: StatePlace): {
   readonly root: string
   readonly stateDir: string
@@ -24,17 +25,24 @@ export function locate(options: StatePlace): {
   if (options.root !== undefined) {
     const { root: _, ...rest } = options
     const root = resolve(options.cwd, options.root)
-    const told = options.dir ?? nonEmpty(options.environment.PLANFOLD_DIR)
+    const told = toldFolder(options)
     return { root, stateDir: told === undefined ? join(root, '.planfold') : locate(rest).stateDir }
   }
   const cwd = resolve(options.cwd)
-  const told = options.dir ?? nonEmpty(options.environment.PLANFOLD_DIR)
+  const told = toldFolder(options)
   const found = upwards(cwd, folder => isFolder(join(folder, '.planfold')))
   const base = found ?? upwards(cwd, folder => existsSync(join(folder, '.git'))) ?? cwd
   if (told === undefined) return { root: base, stateDir: join(base, '.planfold') }
   const stateDir = resolve(cwd, told)
   // A state folder called `.planfold` belongs to the folder it stands in; any other serves the project we stand in.
   return { root: stateDir.endsWith('/.planfold') ? dirname(stateDir) : base, stateDir }
+}
+
+/** PLANFOLD_DATABASE may name a folder, or the planfold.db in it. */
+function toldFolder({ dir, environment }: StatePlace): string | undefined {
+  const database = nonEmpty(environment.PLANFOLD_DATABASE)
+  const named = database === undefined || isDatabaseUrl(database) ? undefined : database.replace(/\/planfold\.db$/, '')
+  return dir ?? nonEmpty(environment.PLANFOLD_DIR) ?? named
 }
 
 /** Private to its owner, and ignored by git through a file of its own. Never a folder with other people's files in it. */

@@ -3,6 +3,7 @@
 
 import type { Context } from '../../src/cli/context.ts'
 import { openState } from '../../src/cli/open-state.ts'
+import { storeOf } from '../../src/cli/process.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 import { complain } from '../../src/cli/report-error.ts'
 import { paint } from '../../src/cli/terminal/paint.ts'
@@ -53,7 +54,7 @@ export async function commandLine(
         json: options.json === true,
         quiet: options.quiet === true,
         color: false,
-        ...(typeof options.dir === 'string' ? { dir: options.dir } : {}),
+        ...storeOf(options, cwd),
         ...(typeof options.as === 'string' ? { as: options.as } : {}),
       },
       onSignal: () => () => {},

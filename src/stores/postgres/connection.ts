@@ -1,6 +1,7 @@
 // Connections to PostgreSQL: numbers as numbers, the schema and the tenant set, passwords kept out of messages.
 
 import pg from 'pg'
+import { withoutPassword } from '../../format/text/database-url.ts'
 import { StoreRefused } from '../store.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -97,15 +98,4 @@ export class Link {
 export function answeredWith(error: unknown): string | null {
   const { code } = error as { readonly code?: unknown }
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(08|57)/.test(code) ? code : null
-}
-
-export function withoutPassword(url: string): string {
-  try {
-    const parsed = new URL(url)
-    parsed.password = ''
-    parsed.search = ''
-    return parsed.href
-  } catch {
-    return 'that was named'
-  }
 }

@@ -109,7 +109,8 @@ class State {
 
   async #openFolder(create: boolean): Promise<Composed> {
     const { cwd, environment, settings, openState } = this.#context
-    return await openState({ cwd, environment, word: partText, create, dir: settings.dir, serving: true })
+    const { dir, database } = settings
+    return await openState({ cwd, environment, word: partText, create, dir, database, serving: true })
   }
 
   async close(): Promise<void> {

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { existsSync, statSync } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import { findExtra, openExtra } from '../../../extras.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -47,7 +47,7 @@ export interface ServiceOptions {
   readonly logLevel: LogLevel
   /** How many plans are driven at once; 0 for none. */
   readonly maxPlans: number
-  readonly state: { readonly create: true; readonly dir?: string; readonly root?: string }
+  readonly state: { readonly create: true; readonly root?: string }
 }
 
 export async function runService(context: Context, options: ServiceOptions): Promise<number> {
@@ -240,7 +240,6 @@ const messageOf = (error: unknown): string => (error instanceof Error ? (error.s
 export interface ServeOptions {
   readonly port: number
   readonly host: string
-  readonly database?: string
   readonly root?: string
   readonly auth: boolean
   readonly tlsCert?: string
@@ -263,7 +262,6 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
   })
   if (!binding.ok) throw new CliError(EXIT[binding.is], binding.is, binding.message, binding.hint)
   const { hosts, addresses, proxy } = binding
-  const dir = databaseOf(context, options)
   const root = folderOf(context, options.root)
   const { runService } = await import('./serve.ts')
   return await runService(context, {
@@ -277,7 +275,7 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
     addressOf: port => proxy ?? `${tls === null ? 'http' : 'https'}://${shownHost(options, hosts)}:${port}`,
     logLevel: options.logLevel,
     maxPlans: options.drive ? options.maxPlans : 0,
-    state: { create: true, dir, root },
+    state: { create: true, root },
   })
 }
 
@@ -296,22 +294,6 @@ async function tlsOf(
   const read = await readTls({ cert: resolve(context.cwd, tlsCert), key: resolve(context.cwd, tlsKey) })
   if (!read.ok) throw new CliError(EXIT.usage, 'tls', read.message, read.hint)
   return { cert: read.cert, key: read.key }
-}
-
-/** `--database` names the state folder, or the planfold.db in it. */
-function databaseOf(context: Context, { database }: ServeOptions): string | undefined {
-  if (database === undefined) return undefined
-  if (context.settings.dir !== undefined) throw usage('--database and --dir cannot be used together', 'use one of them')
-  const path = resolve(context.cwd, database)
-  const isFile = basename(path) === 'planfold.db'
-  const folder = isFile ? dirname(path) : path
-  // The folder itself is made; one around it that is missing is a slip of the hand.
-  if (!existsSync(dirname(folder)))
-    throw usage(`there is no folder '${dirname(folder)}' for --database`, 'check the path, or make the folder')
-  if (isFile) return folder
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() === true)
-    throw usage(`'${database}' is not a Planfold data folder`, 'name the folder that contains planfold.db')
-  return path
 }
 
 function folderOf(context: Context, root: string | undefined): string | undefined {

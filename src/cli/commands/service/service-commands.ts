@@ -13,7 +13,6 @@ export function addServing(program: Command, act: Act): void {
     .description('start the HTTP server and run plans; `serve token` manages its tokens')
     .addOption(new Option('--port <number>', 'port to listen on; 0 for any free port').argParser(port).default(PORT))
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--database <folder>', 'same as --dir, or the planfold.db in that folder')
     .option('--root <folder>', 'workspace (default: the current project)')
     .option('--no-auth', 'disable authentication; localhost only')
     .option('--tls-cert <file>', 'TLS certificate, in PEM')
