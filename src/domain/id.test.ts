@@ -8,6 +8,7 @@ import {
   isSha256,
   isTaskName,
   isUuid,
+  isWorkerLabel,
   nameKey,
   parseTaskId,
   planId,
@@ -116,5 +117,22 @@ describe('names', () => {
   it('of actors are the same however they are written', () => {
     expect(new Set(['ana', 'ana ', 'ANA', 'ａｎａ'].map(nameKey)).size).toBe(1)
     expect(nameKey('ana')).not.toBe(nameKey('anna'))
+  })
+})
+
+describe('a label of a worker', () => {
+  it.each([
+    ['gpu', true],
+    ['eu/west_1.a-b', true],
+    ['1', true],
+    ['x'.repeat(64), true],
+    ['x'.repeat(65), false],
+    ['', false],
+    ['a b', false],
+    ['gpu\n', false],
+    ['größe', false],
+    ['a,b', false],
+  ])('%j: %s', (text, is) => {
+    expect(isWorkerLabel(text)).toBe(is)
   })
 })

@@ -20,8 +20,10 @@ export type Sha256 = Branded<string, 'Sha256'>
 
 export const NAME_MAX = 100
 export const ACTOR_MAX = 200
+export const WORKER_LABEL_MAX = 64
 const NAME = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i
 const TASK_NAME = /^[a-z0-9](?:[a-z0-9._/-]*[a-z0-9])?$/i
+const WORKER_LABEL = /^[A-Za-z0-9._/-]+$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const SHA256 = /^[0-9a-f]{64}$/
 // Names that would collide with properties of JavaScript objects.
@@ -51,6 +53,9 @@ export const isCheckpointName = (text: string): text is CheckpointName => isTask
 export function checkpointName(task: TaskName, at: Millis): CheckpointName {
   return `cp-${task}-${new Date(at).toISOString().replace(/[-:.]/g, '')}` as CheckpointName
 }
+
+/** Upper and lower case differ. */
+export const isWorkerLabel = (text: string): boolean => text.length <= WORKER_LABEL_MAX && WORKER_LABEL.test(text)
 
 /** One line, without invisible characters, by which one name could pass for another. */
 export function isActor(text: string): text is Actor {

@@ -42,6 +42,8 @@ export interface PlanDefinition {
   readonly done?: readonly Criterion[]
   readonly policy?: Policy
   readonly concurrency?: number
+  /** Labels that a worker must have to drive the plan; absent or empty: any worker may. */
+  readonly place?: readonly string[]
   readonly defaults?: {
     readonly timeoutMs?: number
     readonly retry?: Retry

@@ -88,6 +88,7 @@ ${policy}tasks:
 name: get
 parameters: { task: { required: true, about: what failed } }
 plan:
+  place: gpu
   tasks: [{ id: "for-\${{ params.task }}", run: touch dep.txt }]
 `,
     )
@@ -96,6 +97,9 @@ plan:
     expect(await told('p', 'plan.revised')).toEqual([
       "revision 2: 'build' failed; its rule adds 'for-build' of the template 'get' before it is retried",
     ])
+    // Only the tasks of the template are added: its place is not the plan's.
+    const { stdout } = await here.planfold('export', 'p')
+    expect([stdout.includes('id: for-build'), stdout.includes('place')]).toEqual([true, false])
     expect((await here.planfold('revise', '--propose', 'p', 'p.yaml', '-m', 'late')).exit).toBe(3)
   })
 })

@@ -91,6 +91,18 @@ describe('a revision', () => {
     expect(journal.statuses()).toEqual({ a: 'running', b: 'pending', n: 'running' })
   })
 
+  it('of a paused plan may change its place, and resets no task', () => {
+    const journal = started(plan('p', task('a'), task('b', { needs: ['a'] }), { place: ['linux'] }))
+    journal.succeed('a')
+    journal.must({ type: 'pause' })
+    const definition = plan('p', task('a'), task('b', { needs: ['a'] }), { place: ['linux', 'gpu'] })
+    expect(journal.must(revise(definition))).toEqual([
+      { type: 'plan.revised', revision: 2, definition, hash: numberedSha(2), rationale: 'better' },
+    ])
+    expect([journal.state.status, journal.state.definition.place]).toEqual(['paused', ['linux', 'gpu']])
+    expect(journal.statuses()).toEqual({ a: 'completed', b: 'running' })
+  })
+
   it('may not take away, turn into something else, or hold back what is under way', () => {
     const journal = started(plan('p', task('a'), gate('g'), external('e')))
     journal.ask('g')

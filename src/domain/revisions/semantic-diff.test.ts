@@ -36,9 +36,15 @@ describe('a semantic diff', () => {
   })
 
   it('tells changes of the plan one by one', () => {
-    const before = { ...plan('p', task('a')), policy: { write: ['x'], budget: { attempts: 2 } }, concurrency: 1 }
+    const before = {
+      ...plan('p', task('a')),
+      policy: { write: ['x'], budget: { attempts: 2 } },
+      concurrency: 1,
+      place: ['a'],
+    }
     const after = { ...plan('p', task('a')), policy: { write: ['x'], network: [] }, concurrency: 2, goal: 'g' }
     expect(semanticDiff(before, after).plan.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'scope place',
       'scope policy.network',
       'budget concurrency',
       'budget policy.budget',

@@ -28,7 +28,7 @@ export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
 const PLAN_KEYS = keys({
   action: 'git git.commits git.worktree git.message git.base policy.checkpoints',
   scope:
-    'policy policy.write policy.read policy.network policy.commands policy.data policy.sandbox policy.gates policy.roles',
+    'policy policy.write policy.read policy.network policy.commands policy.data policy.sandbox policy.gates policy.roles place',
   criteria: 'done',
   route: 'policy.onFailure policy.replan policy.escalate policy.review policy.retention notify recovery recovery.edits',
   budget:

@@ -17,6 +17,7 @@ import {
 } from '../../testing/index.ts'
 import { nextActions } from '../next-actions.ts'
 import type { TaskDefinition } from '../plan.ts'
+import { lacksLabels } from './scheduling.ts'
 
 const running = (journal: Journal): readonly string[] => Array.from(journal.state.running, one => one.definition.id)
 const preparing = (journal: Journal): readonly string[] =>
@@ -128,6 +129,26 @@ describe('the line', () => {
       { type: 'attempt.succeeded', task: 'a', visit: 1, attempt: 1, result: { status: 'succeeded' } },
       { type: 'task.readied', tasks: ['b'] },
     ])
+  })
+})
+
+describe('the place of a plan', () => {
+  it('is any worker that has all of its labels, whatever else it has', () => {
+    const placed = plan('p', task('a'), { place: ['linux', 'gpu'] })
+    expect(lacksLabels(placed, new Set(['gpu', 'berlin', 'linux']))).toEqual([])
+    expect(lacksLabels(plan('p', task('a'), { place: [] }), new Set())).toEqual([])
+    expect(lacksLabels(plan('p', task('a')), new Set())).toEqual([])
+  })
+
+  it('names what a worker lacks, in its own order; a part of a label or another case is another label', () => {
+    const placed = plan('p', task('a'), { place: ['linux', 'gpu', 'eu/west'] })
+    expect(lacksLabels(placed, new Set(['linux', 'GPU', 'eu']))).toEqual(['gpu', 'eu/west'])
+    expect(lacksLabels(placed, new Set())).toEqual(['linux', 'gpu', 'eu/west'])
+  })
+
+  it('does not depend on labels and capabilities of tasks, nor on labels of the plan', () => {
+    const labelled = plan('p', task('a', { labels: ['gpu'], capabilities: ['gpu'] }), { labels: ['gpu'] })
+    expect(lacksLabels(labelled, new Set())).toEqual([])
   })
 })
 

@@ -1,5 +1,6 @@
 // Which ready tasks may start: highest priority first, within `concurrency`, never two with overlapping write scopes, nor one over files
 // that a retry will restore. A task under preparation keeps its place in the queue, so that lower priorities cannot starve it.
+// Also which workers may drive the plan at all.
 
 import { worksInFolder } from '../actions/actions.ts'
 import { type Begin, beginWithin, waitsForBudget } from '../budget/budget-rules.ts'
@@ -111,6 +112,10 @@ export const wantsAttempt = (state: PlanState, now: Millis): boolean =>
 export function concurrencyOf({ concurrency }: PlanDefinition): number {
   return concurrency !== undefined && concurrency >= 1 ? Math.min(concurrency, CONCURRENCY_MAX) : CONCURRENCY_DEFAULT
 }
+
+/** Labels of the plan that a worker with these labels lacks; none if it may drive the plan. Labels and capabilities of tasks do not count. */
+export const lacksLabels = ({ place = [] }: PlanDefinition, labels: ReadonlySet<string>): readonly string[] =>
+  place.filter(label => !labels.has(label))
 
 /** Must something be found out or captured before its next attempt? */
 export function needsPreparing(state: PlanState, task: TaskState): boolean {

@@ -64,6 +64,15 @@ describe('expressions over parameters', () => {
     })
   })
 
+  test('stand in the place of the plan; a task of a template has none either', () => {
+    const plan = 'place: [linux, "${{ params.what }}"]\ntasks:\n  - id: a'
+    expect(make(plan, { what: 'gpu' }).place).toEqual(['linux', 'gpu'])
+    expect(faults(plan, { what: 'a b' })).toEqual(['1:16 "a b" cannot be a label of a worker'])
+    expect(faults('tasks:\n  - id: a\n    place: [gpu]')).toEqual([
+      "3:5 a task cannot have a 'place': tasks cannot be placed one by one yet",
+    ])
+  })
+
   test('of a parameter that was not given leave the key or the item out', () => {
     const plan =
       'tasks:\n  - id: a\n    description: ${{ params.note }}\n    accept: [It works, "${{ params.note }}"]\n    title: "Note: ${{ params.note }}"'

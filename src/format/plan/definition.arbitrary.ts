@@ -270,6 +270,7 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
     notify: fc.array(notify, { maxLength: 2 }),
     git: gitUse,
     concurrency: fc.integer({ min: 1, max: 1000 }),
+    place: fc.uniqueArray(fc.stringMatching(/^[A-Za-z0-9._/-]{1,64}$/), { maxLength: 4 }),
     defaults: sparse({
       timeoutMs: milliseconds,
       retry,

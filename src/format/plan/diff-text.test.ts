@@ -41,6 +41,12 @@ describe('a diff in short', () => {
 })
 
 describe('a diff in full', () => {
+  it('shows another place of the plan', () => {
+    const of = (place: string) => `place: ${place}\ntasks: [{id: a}]`
+    expect(told(of('linux'), of('[linux, gpu]'))).toEqual(['~ plan', '  place: [linux] → [linux, gpu]'])
+    expect(told('tasks: [{id: a}]', of('gpu'))).toEqual(['~ plan', '  + place: [gpu]'])
+  })
+
   it('shows what was and what is, in the words of the document', () => {
     expect(
       told(

@@ -20,6 +20,9 @@ test.each([
   ['no tasks', { planfold: 1, tasks: [] }],
   ['no version', { tasks: [{ id: 'a' }] }],
   ['a number in argv', { planfold: 1, tasks: [{ id: 'a', run: ['sleep', 5] }] }],
+  ['a label of a worker with a blank', { planfold: 1, place: 'a b', tasks: [{ id: 'a' }] }],
+  ['too many labels', { planfold: 1, place: Array.from({ length: 33 }, (_, at) => `l${at}`), tasks: [{ id: 'a' }] }],
+  ['a place of a task', { planfold: 1, tasks: [{ id: 'a', place: ['gpu'] }] }],
   ['a duration without a unit', { planfold: 1, tasks: [{ id: 'a', timeout: '5' }] }],
 ])('%s is refused by both', (_, document) => {
   expect(validator.safeParse(document).success).toBe(false)
@@ -32,6 +35,13 @@ test('the schema is of draft 2020-12, closed, and described', () => {
     additionalProperties: false,
     required: ['planfold', 'tasks'],
     title: 'Planfold plan',
+  })
+})
+
+test('the schema says the form of labels, and that none is there twice', () => {
+  const label = { type: 'string', maxLength: 64, pattern: '^[A-Za-z0-9._/-]+$' }
+  expect(schema.properties).toMatchObject({
+    place: { anyOf: [label, { type: 'array', items: label, maxItems: 32, uniqueItems: true }] },
   })
 })
 

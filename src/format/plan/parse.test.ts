@@ -19,6 +19,7 @@ const complaints = (text: string, options: ParseOptions = { fallbackName: 'test'
     ({ line, column, message, hint }) => `${line}:${column} ${message} (${plainHint(hint ?? 'no hint')})`,
   )
 }
+const LABEL_HINT = 'use letters, digits and . _ - /, at most 64 characters; write several as a list: [linux, gpu]'
 const task = (lines: string): string => `planfold: 1\ntasks:\n  - id: a\n${lines.replace(/^/gm, '    ')}\n`
 
 describe('a document becomes a definition', () => {
@@ -91,6 +92,14 @@ describe('a document becomes a definition', () => {
     )
     expect(definition.tasks.map(({ needs }) => needs)).toEqual([undefined, ['a'], [], ['c']])
     expect(definition).not.toHaveProperty('sequential')
+  })
+
+  test('a place is a label or a list of labels', () => {
+    const placed = (place: string) => parsed(`planfold: 1\nplace: ${place}\ntasks: [{id: a}]`).definition.place
+    expect(placed('linux')).toEqual(['linux'])
+    expect(placed('[linux, eu/west_1.a-b, "1.5"]')).toEqual(['linux', 'eu/west_1.a-b', '1.5'])
+    expect(placed('[]')).toEqual([])
+    expect(parsed(task('labels: [gpu]\ncapabilities: [gpu]')).definition).not.toHaveProperty('place')
   })
 
   test('every kind of edit is understood, with modes in octal', () => {
@@ -349,6 +358,47 @@ describe('what is wrong is told in place, with what to do', () => {
       'absurd counts',
       'planfold: 1\nconcurrency: 1000000\ntasks: [{id: a}]',
       ["2:14 'concurrency' is more than the limit of 1000 (write at most 1000)"],
+    ],
+    [
+      'labels of a worker that are none',
+      'planfold: 1\nplace: [linux, a b, 3]\ntasks: [{id: a}]',
+      [
+        `2:16 "a b" cannot be a label of a worker (${LABEL_HINT})`,
+        `2:21 item 3 of 'place' must be text, not 3 (put it in quotes: "3")`,
+      ],
+    ],
+    [
+      'several labels written as one',
+      'planfold: 1\nplace: linux, gpu\ntasks: [{id: a}]',
+      [`2:8 "linux, gpu" cannot be a label of a worker (${LABEL_HINT})`],
+    ],
+    [
+      'a label that is too long',
+      `planfold: 1\nplace: ${'x'.repeat(65)}\ntasks: [{id: a}]`,
+      [`2:8 "${'x'.repeat(60)}…" cannot be a label of a worker (${LABEL_HINT})`],
+    ],
+    [
+      'a label that is there twice',
+      'planfold: 1\nplace: [linux, gpu, linux]\ntasks: [{id: a}]',
+      ["2:21 the label 'linux' is there twice (list each label once)"],
+    ],
+    [
+      'too many labels',
+      `planfold: 1\nplace: [${Array.from({ length: 33 }, (_, at) => `l${at}`).join(', ')}]\ntasks: [{id: a}]`,
+      ["2:8 'place' has 33 labels, more than 32 (list at most 32)"],
+    ],
+    [
+      'a place of another type',
+      'planfold: 1\nplace: { linux: true }\ntasks: [{id: a}]',
+      ["2:8 'place' must be text or a list, not a map (for example: place: [linux, gpu])"],
+    ],
+    [
+      'a place of a task, of a step, and of a task that a rule would add',
+      task('place: gpu\nsubplan: [{ id: b, place: [gpu] }]\nrecover: [{ replan: { add: [{ id: c, place: gpu }] } }]'),
+      ['4:5', '5:24', '6:42'].map(
+        at =>
+          `${at} a task cannot have a 'place': tasks cannot be placed one by one yet (put 'place:' on the plan, for all of its tasks)`,
+      ),
     ],
   ])('%s', (_, text, expected) => {
     expect(complaints(text)).toEqual(expected)

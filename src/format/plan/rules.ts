@@ -107,6 +107,12 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
     }
   }
   yield* homeRules(task, path)
+  if (Object.hasOwn(task, 'place'))
+    yield stray(
+      [...path, 'place'],
+      "a task cannot have a 'place': tasks cannot be placed one by one yet",
+      "put 'place:' on the plan, for all of its tasks",
+    )
   yield* numbersInEnvironment(task, path, written)
   for (const { key, rules } of WRITTEN_ACTIONS)
     if (rules !== undefined && Object.hasOwn(task, key)) yield* rules(task, path, { written, isUndo: false })

@@ -9,13 +9,15 @@ import {
   isPlanName,
   isSha256,
   isTaskName,
+  isWorkerLabel,
   NAME_MAX,
   type PlanName,
   type Sha256,
   type TaskName,
+  WORKER_LABEL_MAX,
 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { DURATION_MAX_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
+import { DURATION_MAX_MS, PLACE_LABELS_MAX, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
 import type { Network } from '../../domain/plan.ts'
 import { parseNetworkRule } from '../../domain/plan-rules/network-rule.ts'
 import { FORM_HINTS } from '../text/schema-messages.ts'
@@ -77,6 +79,20 @@ export const checkpointName = z.string().transform(named(isCheckpointName)).meta
 export const taskNames = z
   .union([taskName.transform(name => [name]), z.array(taskName)])
   .meta({ examples: [['build']] })
+
+const workerLabel = z
+  .string()
+  .transform(measure(value => (isWorkerLabel(value) ? { ok: true, value } : notWorkerLabel(value))))
+  .meta({ pattern: '^[A-Za-z0-9._/-]+$', maxLength: WORKER_LABEL_MAX })
+export const place = z
+  .union([
+    workerLabel.transform(one => [one]),
+    z.array(workerLabel).superRefine(checkLabels).meta({ maxItems: PLACE_LABELS_MAX, uniqueItems: true }),
+  ])
+  .meta({
+    description: 'Labels that a worker must have, all of them, to drive the plan.',
+    examples: [['linux', 'gpu']],
+  })
 
 const DURATION = '[0-9]+(\\.[0-9]+)? ?(ms|s|m|h|d)'
 export const timeout = measured(value => units.readDuration(value, TIMEOUT_MAX_MS), units.printDuration, {
@@ -211,6 +227,20 @@ function measuring<I extends string | number, T>(
   }) as z.ZodType<T>
 }
 
+function checkLabels(labels: readonly string[], context: z.RefinementCtx): void {
+  const { length } = labels
+  if (length > PLACE_LABELS_MAX) {
+    const message = `'place' has ${length} labels, more than ${PLACE_LABELS_MAX}`
+    context.addIssue({ code: 'custom', message, params: { hint: `list at most ${PLACE_LABELS_MAX}` } })
+    return
+  }
+  for (const [at, label] of labels.entries()) {
+    if (labels.indexOf(label) === at) continue
+    const message = `the label '${label}' is there twice`
+    context.addIssue({ code: 'custom', path: [at], message, params: { hint: 'list each label once' } })
+  }
+}
+
 function named<T extends string>(is: (name: string) => name is T): (value: string, context: z.RefinementCtx) => T {
   return measure(value =>
     is(value) ? { ok: true, value } : { ok: false, message: `${quote(value)} cannot be a name`, hint: NAME_HINT },
@@ -222,6 +252,11 @@ export function quote(value: string): string {
 }
 
 const NAME_HINT = `use letters and digits, with - _ . allowed inside, at most ${NAME_MAX} characters, for instance retry-core`
+const notWorkerLabel = (value: string): units.Read<string> => ({
+  ok: false,
+  message: `${quote(value)} cannot be a label of a worker`,
+  hint: `use letters, digits and . _ - /, at most ${WORKER_LABEL_MAX} characters; write several as a list: [linux, gpu]`,
+})
 const NOT_SHA256 = { ok: false, message: 'this is not a SHA-256', hint: 'write its 64 hexadecimal digits' } as const
 
 /** Git's rules: no part is empty, hidden or ends in `.lock`, and no character has a meaning in revision syntax. */

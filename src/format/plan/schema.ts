@@ -298,6 +298,7 @@ export const planKeys = {
     },
   ),
   concurrency: value.count(CONCURRENCY_MAX).optional(),
+  place: value.place.optional(),
   defaults: optional(
     record<NonNullable<PlanDefinition['defaults']>>()(
       { timeoutMs: 'timeout' },

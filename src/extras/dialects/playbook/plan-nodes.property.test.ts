@@ -147,7 +147,7 @@ function expressible(definition: PlanDefinition, dialect: Dialect): PlanDefiniti
   const name = dialect === taskYaml ? planSlug(tasks[0]!.id)! : definition.name
   if (dialect === taskYaml) return { name, tasks }
   if (dialect === planDsl) return { name, title: definition.title, tasks }
-  const { extra: _, git: _git, notify: _notify, ...plan } = definition
+  const { extra: _, git: _git, notify: _notify, place: _place, ...plan } = definition
   if (dialect === planNodes) return { ...plan, tasks }
   const {
     done: __,
