@@ -16,12 +16,16 @@ import { WorkingSet } from './working-set.ts'
 
 export interface StorePostgresOptions {
   readonly url: string
+  /** For appends; a role that may do nothing else. Absent: `url`. */
+  readonly appendUrl?: string | undefined
   /** For contents of files; the first copy is kept here. */
   readonly folder: string
   readonly clock: Clock
   readonly host: Host
   readonly newId: () => string
   readonly foldEvery?: number
+  /** How long requests wait for a server that cannot be reached. */
+  readonly patienceMs?: number
   /** `manual`: only by `leases.renew()`, in tests. */
   readonly heartbeat?: 'thread' | 'manual'
 }
@@ -35,10 +39,11 @@ export class StorePostgres extends StoreOnTables {
   }
 
   static async open(options: StorePostgresOptions): Promise<StorePostgres> {
-    const { url, folder, clock, newId } = options
+    const { url, folder, clock, newId, patienceMs } = options
     const now = (): Millis => clock.now()
-    const [writer, reader, feed] = [await Link.open(url), await Link.open(url), await Link.open(url)]
-    await migrate(await writer.client(), now())
+    const [reader, feed] = [await Link.open(url, patienceMs), await Link.open(url, patienceMs)]
+    await migrate(await feed.client(), now())
+    const writer = await Link.open(options.appendUrl ?? url, patienceMs)
     const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now, newId })
     const states = new States(blobs)
     let hasMoved = false
@@ -54,6 +59,7 @@ export class StorePostgres extends StoreOnTables {
     const transactions = new PostgresTransactions({
       writer,
       reader,
+      loader: feed,
       states,
       changes,
       clock,
