@@ -52,12 +52,22 @@ export async function connect(url: string, silentMs = 0): Promise<pg.Client> {
 
 const named = (url: string): string => `the database ${withoutPassword(url)}`
 
+const turns = new WeakMap<pg.Client, Promise<unknown>>()
+
 export const queryOn =
   (client: pg.Client): Query =>
   async (statement, values = []) => {
     const asked = typeof statement === 'string' ? { text: statement } : statement
+    // The driver wants one statement at a time.
+    const turn = (turns.get(client) ?? Promise.resolve()).then(() =>
+      client.query<Row & pg.QueryResultRow>({ ...asked, values: [...values] }),
+    )
+    turns.set(
+      client,
+      turn.catch(() => {}),
+    )
     try {
-      return (await client.query<Row & pg.QueryResultRow>({ ...asked, values: [...values] })).rows
+      return (await turn).rows
     } catch (error) {
       throw plainError(error, `the database '${client.database}'`)
     }
@@ -69,6 +79,7 @@ export class Link {
   readonly #patienceMs: number
   #client: pg.Client | null = null
   #connecting: Promise<pg.Client> | null = null
+  #isClosed = false
   #awaySince: number | null = null
 
   private constructor(url: string, patienceMs: number) {
@@ -106,6 +117,7 @@ export class Link {
   }
 
   async client(): Promise<pg.Client> {
+    if (this.#isClosed) throw new Error('the store is closed')
     if (this.#client !== null) return this.#client
     this.#connecting ??= connect(this.#url, SILENT_MS)
       .then(client => {
@@ -121,6 +133,8 @@ export class Link {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#connecting?.catch(() => {})
     await this.#client?.end().catch(() => {})
   }
 
@@ -138,6 +152,7 @@ export function withoutPassword(url: string): string {
     parsed.search = ''
     return parsed.href
   } catch {
-    return 'that was named'
+    // Without a host: over a socket of this machine.
+    return /^postgres/.test(url) ? url.replace(/\?.*$/, '').replace(/(\/\/[^:@/]*):.*@/, '$1@') : 'that was named'
   }
 }

@@ -15,7 +15,7 @@ const SEED = 41
 const P = numberedPlanId(1)
 const Q = numberedPlanId(2)
 const once = (key: string) => ({ key, hash: numberedSha(key.length) })
-const long = 'what happened, at length; '.repeat(40)
+const long = 'what happened, at length; '.repeat(8)
 
 interface Scene {
   owner: Owner | null
@@ -131,7 +131,9 @@ describe.skipIf(server === null)('postgres: the connection of a writer', () => {
     return { ...database, proxy, open: () => database.open({}, { appendUrl, patienceMs: 200 }) }
   }
 
-  it('is cut at any byte of any append: each happens once, and is answered', async () => {
+  it('is cut at any byte of any append: each happens once, and is answered', {
+    timeout: ALL ? 7_200_000 : 600_000,
+  }, async () => {
     const { open, proxy, empty } = await scene()
     const run = async (before: (step: number) => void, after: (step: number) => Promise<void>) => {
       const store = await open()
@@ -157,6 +159,7 @@ describe.skipIf(server === null)('postgres: the connection of a writer', () => {
 
     const placesOf = ({ server, store }: (typeof sizes)[number]) => server + store + 2
     const runs = ALL ? Math.max(...sizes.map(placesOf)) : RUNS
+    if (ALL) console.log(`${runs} runs`)
     let cuts = 0
     let seed = SEED
     const chance = () => {

@@ -9,6 +9,7 @@ import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { Host } from '../leases/host.ts'
 import { FakeClock, fakeHost } from '../store.contract.ts'
+import { counted, named } from './rounds.fixture.ts'
 import { StorePostgres, type StorePostgresOptions } from './store-postgres.ts'
 
 export interface Server {
@@ -151,10 +152,11 @@ export async function setup(server: Server, options: Options = {}) {
       heartbeat: 'manual',
       ...options,
       ...more,
+      counted,
     })
     stores.push(store)
     onTestFinished(() => store.close())
-    return store
+    return named(store)
   }
   const commits = () => stores.reduce((sum, { transactions }) => sum + transactions.sent, 0)
   return { folder, url, name, clock, open, commits, empty }

@@ -4,6 +4,7 @@ import { thisHost } from '../leases/host.ts'
 import { engine, given, must, ok, storeContract } from '../store.contract.ts'
 import { LeaseLost } from '../store.ts'
 import { ask, setup, startServer } from './postgres.fixture.ts'
+import { roundsTable } from './rounds.fixture.ts'
 
 const server = await startServer()
 
@@ -13,7 +14,10 @@ if (server === null)
   })
 else {
   console.log(`PostgreSQL ${server.version}`)
-  afterAll(() => server.stop())
+  afterAll(() => {
+    console.log(roundsTable())
+    server.stop()
+  })
   storeContract('postgres', options => setup(server, options))
 
   const real = {

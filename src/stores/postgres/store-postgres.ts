@@ -11,7 +11,7 @@ import { connect, Link, settingsFor } from './connection.ts'
 import { threadHeartbeat } from './heartbeat.ts'
 import { migrate } from './migrate.ts'
 import { bell, listen } from './notifications.ts'
-import { PostgresTransactions } from './transactions.ts'
+import { type PostgresRoom, PostgresTransactions } from './transactions.ts'
 import { WorkingSet } from './working-set.ts'
 
 export interface StorePostgresOptions {
@@ -28,6 +28,7 @@ export interface StorePostgresOptions {
   readonly patienceMs?: number
   /** `manual`: only by `leases.renew()`, in tests. */
   readonly heartbeat?: 'thread' | 'manual'
+  readonly counted?: PostgresRoom['counted']
 }
 
 export class StorePostgres extends StoreOnTables {
@@ -65,6 +66,7 @@ export class StorePostgres extends StoreOnTables {
       clock,
       set,
       newId,
+      counted: options.counted,
       committed: bell(feed),
     })
     return new StorePostgres({

@@ -13,8 +13,8 @@ import type { States } from '../journal/plan-states.ts'
 import type { Clock } from '../leases/host.ts'
 import { CommitUnknown, StoreBusy } from '../store.ts'
 import type { Request } from '../store-on-tables.ts'
-import type { Missing, Tables, Transactions } from '../tables.ts'
-import { Answers, MissingRow, ROUNDS_MAX } from './answers.ts'
+import { Missing, type Tables, type Transactions } from '../tables.ts'
+import { Answers, ROUNDS_MAX } from './answers.ts'
 import { type Batch, WRITER_UNKNOWN } from './append.ts'
 import { type Link, type Query, queryOn } from './connection.ts'
 import { Answered, Unreachable } from './errors.ts'
@@ -38,7 +38,7 @@ interface Sent {
   readonly isEarlier?: true
 }
 
-interface Room {
+export interface PostgresRoom {
   readonly writer: Link
   readonly reader: Link
   readonly loader: Link
@@ -48,10 +48,15 @@ interface Room {
   readonly set: WorkingSet
   readonly newId: () => string
   readonly committed: () => void
+  /** For measurements: called with every request; what it returns is called with how often rows were loaded for it. */
+  readonly counted?: (() => (rounds: number) => void) | undefined
 }
+
+type Counted = ((rounds: number) => void) | undefined
 
 interface Waiting extends Request {
   tries: number
+  readonly counted: Counted
 }
 
 interface Done {
@@ -62,7 +67,7 @@ interface Done {
 }
 
 export class PostgresTransactions implements Transactions {
-  readonly #room: Room
+  readonly #room: PostgresRoom
   readonly #tables: Tables
   readonly #answers = new Answers()
   #recording: Recording | null = null
@@ -78,7 +83,7 @@ export class PostgresTransactions implements Transactions {
   /** How many calls were sent, for tests and measurements. */
   sent = 0
 
-  constructor(room: Room) {
+  constructor(room: PostgresRoom) {
     this.#room = room
     const { set, clock } = room
     this.#tables = tablesOn({
@@ -100,9 +105,10 @@ export class PostgresTransactions implements Transactions {
 
   /** Waits for a call that is under way, so that only what is durable is shown. */
   read<T>(work: (tables: Tables) => T): Promise<T> {
+    const counted = this.#room.counted?.()
     const turn = this.#reading.then(async () => {
       await this.#running?.catch(() => {})
-      return await this.#read(work)
+      return await this.#read(work, counted)
     })
     this.#reading = turn.catch(() => {})
     return turn
@@ -111,7 +117,7 @@ export class PostgresTransactions implements Transactions {
   write<T>(work: (tables: Tables) => T): Promise<T> {
     if (this.#closed) return Promise.reject(new Error('the store is closed'))
     return new Promise((resolve, reject) => {
-      this.#queue.push({ work, resolve, reject, tries: 0 })
+      this.#queue.push({ work, resolve, reject, tries: 0, counted: this.#room.counted?.() })
       this.#start()
     })
   }
@@ -121,7 +127,7 @@ export class PostgresTransactions implements Transactions {
     const answers = new Answers()
     return {
       tables: this.#readTables(answers),
-      load: async missing => await answers.fill(missing as MissingRow, queryOn(client)),
+      load: async missing => await answers.fill(missing, queryOn(client)),
     }
   }
 
@@ -140,21 +146,23 @@ export class PostgresTransactions implements Transactions {
       })
   }
 
-  async #read<T>(work: (tables: Tables) => T): Promise<T> {
-    return await this.#room.reader.patiently(async client => await this.#readOn(queryOn(client), work))
+  async #read<T>(work: (tables: Tables) => T, counted?: Counted): Promise<T> {
+    return await this.#room.reader.patiently(async client => await this.#readOn(queryOn(client), work, counted))
   }
 
-  async #readOn<T>(query: Query, work: (tables: Tables) => T): Promise<T> {
+  async #readOn<T>(query: Query, work: (tables: Tables) => T, counted?: Counted): Promise<T> {
     const answers = new Answers()
     const tables = this.#readTables(answers)
     let inTransaction = false
     try {
       for (let round = 0; ; round++) {
         try {
-          return work(tables)
+          const value = work(tables)
+          counted?.(round)
+          return value
         } catch (missing) {
-          if (!(missing instanceof MissingRow)) throw missing
-          if (round >= ROUNDS_MAX * 8) throw new Error(`bug: a rule reads in a loop: ${missing.key}`)
+          if (!(missing instanceof Missing)) throw missing
+          if (round >= ROUNDS_MAX) throw new Error(`bug: a rule reads in a loop: ${missing.key}`)
           // One question is a consistent view by itself; for more, all are asked again within one.
           if (round === 1) {
             await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -223,11 +231,13 @@ export class PostgresTransactions implements Transactions {
       const recording = new Recording()
       this.#recording = recording
       try {
-        return { request, recording, value: request.work(this.#tables), error: null }
+        const value = request.work(this.#tables)
+        request.counted?.(round)
+        return { request, recording, value, error: null }
       } catch (error) {
         this.#undo(recording)
         this.#entries = before
-        if (!(error instanceof MissingRow)) return { request, recording: new Recording(), value: undefined, error }
+        if (!(error instanceof Missing)) return { request, recording: new Recording(), value: undefined, error }
         if (!mayLoad) return 'later'
         if (round >= ROUNDS_MAX) {
           const bug = new Error(`bug: a rule reads in a loop: ${error.key}`)
