@@ -23,7 +23,7 @@ import { wordsOf } from './search/words.ts'
 import type { Logs } from './store.ts'
 import * as door from './store.ts'
 
-import { Missing, type Tables, type Transactions } from './tables.ts'
+import { eachLoaded, Missing, type Tables, type Transactions } from './tables.ts'
 
 // Task output: durable chunks beside the journal, never state. They share the commits of the entries around them.
 
@@ -35,7 +35,7 @@ function logsOn(transactions: Transactions): Logs {
     async append(chunks) {
       if (chunks.length === 0) return
       await transactions.write(tables => {
-        const places = chunks.map(chunk => {
+        const places = eachLoaded(chunks, chunk => {
           const no = tables.journal.planNo(chunk.plan)
           const ordinal = no === null ? null : tables.projections.ordinal(no, chunk.task)
           if (no === null || ordinal === null)

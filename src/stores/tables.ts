@@ -51,6 +51,36 @@ export class Missing {
   }
 }
 
+/** The rows that several parts of a rule miss, loaded together. */
+export class MissingAll extends Missing {
+  readonly all: readonly Missing[]
+  constructor(all: readonly Missing[]) {
+    super(all[0]!.key)
+    this.all = all
+  }
+}
+
+/** `map` for work that reads tables: what all items miss is loaded at once, so that a loop costs as many rounds as one item. */
+export function eachLoaded<T, R>(items: readonly T[], work: (item: T, index: number) => R): R[] {
+  const missing: Missing[] = []
+  const done: R[] = []
+  for (const [index, item] of items.entries()) {
+    try {
+      done.push(work(item, index))
+    } catch (error) {
+      if (!(error instanceof Missing)) throw error
+      missing.push(error)
+    }
+  }
+  if (missing.length > 0) throw new MissingAll(missing)
+  return done
+}
+
+/** Two questions, neither of which needs the answer of the other. */
+export function bothLoaded<A, B>(one: () => A, other: () => B): readonly [A, B] {
+  return eachLoaded<() => A | B, A | B>([one, other], ask => ask()) as unknown as readonly [A, B]
+}
+
 /** Access to the tables: writes share commits, reads see one consistent snapshot. */
 export interface Transactions {
   /** Settles when the commit that contains `work` is durable. */

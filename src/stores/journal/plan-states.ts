@@ -10,7 +10,7 @@ import { evolve } from '../../domain/state/evolve.ts'
 import { newState, packFold, unpackFold } from '../../domain/state/fold.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Entry, type Found, StoreDamaged } from '../store.ts'
-import type { Head, StoredFold, Tables } from '../tables.ts'
+import { type Head, Missing, type StoredFold, type Tables } from '../tables.ts'
 import { type BodyBlobs, GENESIS, type Link, openEvents } from './entry.ts'
 
 // Caches the states of the most recent plans, opens others from a stored fold and the entries after it, and catches up with commits of
@@ -56,7 +56,13 @@ export class States {
     }
     this.#kept.delete(plan)
     kept ??= openFold(tables, plan, head.no, this.#blobs)
-    catchUp(tables, plan, kept, head.version, this.#blobs)
+    try {
+      catchUp(tables, plan, kept, head.version, this.#blobs)
+    } catch (missing) {
+      // As far as it was read it is good, and the next round goes on from there.
+      if (missing instanceof Missing) this.#keep(plan, kept)
+      throw missing
+    }
     if (kept.state.version !== head.version || head.version < head.reached || kept.hash !== head.hash) {
       throw new StoreDamaged(`the journal of plan ${plan} does not end where it must`)
     }

@@ -8,7 +8,7 @@ import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
 import { effectivePolicy } from '../../domain/policy/policy-layer.ts'
 import { type RestoreNote, restoreNotesOf } from '../../domain/restore-notes.ts'
 import type { Pruned } from '../store.ts'
-import type { Tables, Transactions } from '../tables.ts'
+import { eachLoaded, type Tables, type Transactions } from '../tables.ts'
 import type { CheckBlobs } from './check.ts'
 import { readEntry } from './entry.ts'
 
@@ -37,21 +37,23 @@ export async function prune(
   const { transactions, blobs, now } = room
   const due = await transactions.read(tables => tables.upkeep.prunable(options.before))
   const notes = [...(blobs.pins?.() ?? [])]
-  const numbers = await transactions.read(tables => due.filter(no => !isRestorable({ tables, blobs, notes, now }, no)))
+  const numbers: number[] = []
+  for (const no of due)
+    if (!(await transactions.read(tables => isRestorable({ tables, blobs, notes, now }, no)))) numbers.push(no)
   const prunable = new Set(numbers)
   let entries = 0
   let bytes = 0
   if (options.dryRun) {
     entries = await transactions.read(tables =>
-      numbers.reduce((sum, no) => sum + (tables.journal.head(no)?.version ?? 0), 0),
+      eachLoaded(numbers, no => tables.journal.head(no)?.version ?? 0).reduce((sum, one) => sum + one, 0),
     )
   } else if (numbers.length > 0) {
     const removed = await transactions.write(tables =>
       // Checked again under the lock: a plan may have changed since.
-      tables.upkeep
-        .prunable(options.before)
-        .filter(no => prunable.has(no))
-        .map(no => ({ plan: tables.journal.planOf(no)?.id, ...tables.upkeep.prune(no, now) })),
+      eachLoaded(
+        tables.upkeep.prunable(options.before).filter(no => prunable.has(no)),
+        no => ({ plan: tables.journal.planOf(no)?.id, ...tables.upkeep.prune(no, now) }),
+      ),
     )
     room.forget?.()
     entries = removed.reduce((sum, one) => sum + one.entries, 0)
@@ -63,7 +65,7 @@ export async function prune(
   // Listed before references are collected, so that newer blobs are no candidates.
   const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? blobsBefore) < blobsBefore)
   // Collected after plans are removed: a plan that changed just in time still keeps its blobs.
-  const reachable = await transactions.read(tables => reach(tables, blobs, options.dryRun ? prunable : new Set()))
+  const reachable = await reach(transactions, blobs, options.dryRun ? prunable : new Set())
   let count = 0
   for (const id of candidates) {
     if (reachable.has(id)) continue
@@ -131,15 +133,19 @@ const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'ro
 
 const hasOverwritten = (event: Event): boolean => 'result' in event && event.result.wrote?.overwrote !== undefined
 
-function reach(tables: Tables, blobs: PruneBlobs, removed: ReadonlySet<number>): ReadonlySet<Sha256> {
+async function reach(
+  transactions: Transactions,
+  blobs: PruneBlobs,
+  removed: ReadonlySet<number>,
+): Promise<ReadonlySet<Sha256>> {
   const found = new Set<Sha256>()
   const name = (text: string) => {
     for (const [word] of text.matchAll(WORD))
       if (!found.has(word as Sha256) && blobs.has(word as Sha256)) found.add(word as Sha256)
   }
-  for (const no of tables.upkeep.plans()) {
+  const read = (tables: Tables, no: number) => {
     const plan = tables.journal.planOf(no)
-    if (plan === null || removed.has(no)) continue
+    if (plan === null) return
     for (let after = 0; ; ) {
       const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
       if (page.length === 0) break
@@ -153,6 +159,8 @@ function reach(tables: Tables, blobs: PruneBlobs, removed: ReadonlySet<number>):
       }
     }
   }
+  for (const no of await transactions.read(tables => tables.upkeep.plans()))
+    if (!removed.has(no)) await transactions.read(tables => read(tables, no))
   for (const [, note] of blobs.pins?.() ?? []) name(note)
   // Grows during iteration, because manifests name other blobs. File contents are not read.
   const contents = new Set<Sha256>()

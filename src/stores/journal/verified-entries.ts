@@ -4,7 +4,7 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import { ChainBroken, type Entry } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import { eachLoaded, type Tables } from '../tables.ts'
 import { type BodyBlobs, chainFault, GENESIS, type Link, readEntry, type StoredEntry, UnknownFormat } from './entry.ts'
 
 export type PlanRow = StoredEntry & { readonly plan: PlanId }
@@ -13,6 +13,8 @@ export interface VerifiedEntries {
   readonly entries: readonly Entry[]
   readonly fault: ChainBroken | null
 }
+
+type Before = ReadonlyMap<PlanId, (Link & { readonly version: number }) | null>
 
 /** The cache size; for other plans the previous entry is looked up again. */
 const PLANS_MAX = 1_000
@@ -23,9 +25,10 @@ export class EntryVerifier {
   /** `rows` may be of several plans; those of one plan are in order. */
   verify(tables: Tables, rows: readonly PlanRow[], blobs: BodyBlobs): VerifiedEntries {
     const entries: Entry[] = []
+    const before = this.#lookUp(tables, rows)
     for (const row of rows) {
       try {
-        entries.push(this.#entry(tables, row, blobs))
+        entries.push(this.#entry(before, row, blobs))
       } catch (error) {
         if (error instanceof ChainBroken) return { entries, fault: error }
         throw error
@@ -34,22 +37,39 @@ export class EntryVerifier {
     return { entries, fault: null }
   }
 
-  #entry(tables: Tables, row: PlanRow, blobs: BodyBlobs): Entry {
+  /** What precedes the first row of each plan, unless it is known. */
+  #lookUp(tables: Tables, rows: readonly PlanRow[]): Before {
+    const first = new Map<PlanId, PlanRow>()
+    for (const row of rows) if (!first.has(row.plan)) first.set(row.plan, row)
+    const unknown = [...first.values()].filter(row => this.#known(row) === undefined)
+    return new Map(
+      eachLoaded(unknown, ({ plan, version }) => {
+        const no = tables.journal.planNo(plan)
+        return [plan, no === null ? null : tables.journal.entry(no, version - 1)]
+      }),
+    )
+  }
+
+  #entry(before: Before, row: PlanRow, blobs: BodyBlobs): Entry {
     const { plan, version, position, hash, format } = row
-    const fault = chainFault(this.#previous(tables, row), plan, row)
+    const fault = chainFault(this.#previous(before, row), plan, row)
     if (fault !== null) throw new ChainBroken('tampered', version, position, fault)
     if (this.#last.size >= PLANS_MAX && !this.#last.has(plan)) this.#last.clear()
     this.#last.set(plan, { version, hash, format })
     return entryOf(row, blobs)
   }
 
-  #previous(tables: Tables, { plan, version }: PlanRow): Link {
+  #known({ plan, version }: PlanRow): Link | undefined {
     if (version === 1) return GENESIS
     const last = this.#last.get(plan)
-    if (last?.version === version - 1) return last
-    const no = tables.journal.planNo(plan)
-    const before = no === null ? null : tables.journal.entry(no, version - 1)
-    if (before !== null) return before
+    return last?.version === version - 1 ? last : undefined
+  }
+
+  #previous(before: Before, row: PlanRow): Link {
+    const { plan, version } = row
+    const found = before.get(plan)
+    const link = this.#known(row) ?? (found?.version === version - 1 ? found : undefined)
+    if (link !== undefined) return link
     throw new ChainBroken('missing', version - 1, null, `entry ${version - 1} of plan ${plan} is missing`)
   }
 }

@@ -8,7 +8,7 @@ import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { States } from '../journal/plan-states.ts'
 import type { Claims } from '../store.ts'
-import type { ClaimRecord, Tables, Transactions } from '../tables.ts'
+import { type ClaimRecord, eachLoaded, type Tables, type Transactions } from '../tables.ts'
 import type { Clock, Host } from './host.ts'
 
 interface Keeping {
@@ -37,14 +37,14 @@ export function claimsOn(room: Keeping): Claims {
         const stale: { no: number; ordinal: number }[] = []
         const no = only === undefined ? null : tables.journal.planNo(only)
         if (only !== undefined && no === null) return { found, stale }
-        for (const claim of tables.claims.all(no)) {
-          if (!isLapsed(room, claim)) continue
+        const lapsed = tables.claims.all(no).filter(claim => isLapsed(room, claim))
+        eachLoaded(lapsed, claim => {
           const task = tables.projections.taskName(claim.no, claim.ordinal)
           // A row may outlive its claim, when the task was reported or released: such rows are removed below.
           if (task !== null && heldToken(room, tables, claim.plan, task)?.token === claim.token) {
             found.push({ plan: claim.plan, task, token: claim.token })
           } else stale.push(claim)
-        }
+        })
         return { found, stale }
       })
       if (stale.length > 0) {

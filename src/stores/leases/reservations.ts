@@ -24,7 +24,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import type { States } from '../journal/plan-states.ts'
 import type { Position, Reservations, ScopeHolder } from '../store.ts'
-import type { ReservationRow, Tables, Transactions } from '../tables.ts'
+import { eachLoaded, type ReservationRow, type Tables, type Transactions } from '../tables.ts'
 
 /** Ended rows are kept for this many entries. */
 const KEPT_ENTRIES = 20_000
@@ -39,7 +39,7 @@ export function reservationsOn({ transactions }: { readonly transactions: Transa
     held: async plan =>
       transactions.read(tables => {
         const no = tables.journal.planNo(plan)
-        return no === null ? [] : tables.reservations.of(no).map(row => holderOf(tables, row))
+        return no === null ? [] : eachLoaded(tables.reservations.of(no), row => holderOf(tables, row))
       }),
   }
 }
@@ -57,9 +57,9 @@ export function granted(tables: Tables, no: number, command: Command): Command |
     return row === undefined ? command : reservedMeanwhile(command.task ?? null, holderOf(tables, row, reserves.paths))
   }
   if (command.type !== 'turn' || command.prepared === undefined) return command
-  const held = command.prepared.flatMap(({ task, prepared: { reserves } }) =>
+  const held = eachLoaded(command.prepared, ({ task, prepared: { reserves } }) =>
     reserves === undefined || isFree(tables, no, reserves) ? [] : [task],
-  )
+  ).flat()
   if (held.length === 0) return command
   const prepared = command.prepared.filter(({ task }) => !held.includes(task))
   return { ...command, prepared, held: [...(command.held ?? []), ...held] } satisfies Turn
@@ -165,14 +165,15 @@ function isFree(tables: Tables, no: number, wanted: Reserves): boolean {
 
 /** Reservations that began and ended since the capture, which may have caught half of their changes. */
 function endedMeanwhile(tables: Tables, no: number, wanted: Reserves): readonly ReservationRow[] {
-  return tables.reservations.endedSince(wanted.seen).filter(row => isInTheWay(tables, no, wanted, row))
+  return among(tables.reservations.endedSince(wanted.seen), row => isInTheWay(tables, no, wanted, row))
 }
 
+const among = (rows: readonly ReservationRow[], is: (row: ReservationRow) => boolean): readonly ReservationRow[] =>
+  eachLoaded(rows, row => (is(row) ? [row] : [])).flat()
+
 function holdersOf(tables: Tables, no: number | null, wanted: Omit<Reserves, 'seen'>): readonly ScopeHolder[] {
-  return tables.reservations
-    .active(wanted.root)
-    .filter(row => isInTheWay(tables, no, wanted, row))
-    .map(row => holderOf(tables, row, wanted.paths))
+  const rows = among(tables.reservations.active(wanted.root), row => isInTheWay(tables, no, wanted, row))
+  return eachLoaded(rows, row => holderOf(tables, row, wanted.paths))
 }
 
 function isInTheWay(

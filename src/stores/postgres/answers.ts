@@ -1,8 +1,8 @@
 // Rules read synchronously. What they need from PostgreSQL and is not here yet stops them: it is loaded, and the rule runs again from its
 // start. A rule writes nothing but what is recorded, so running it again is safe.
 
-import { Missing } from '../tables.ts'
-import type { Query } from './connection.ts'
+import { Missing, MissingAll } from '../tables.ts'
+import type { Query, Row } from './connection.ts'
 
 const AT_ONCE = 2_000
 
@@ -14,11 +14,20 @@ interface Stretch<T> {
 
 type Load = (query: Query) => Promise<unknown>
 
+/** A question about one number, which can be asked about many at once. */
+export interface Bulk {
+  readonly text: string
+  readonly value: number
+  readonly load: (query: Query, values: readonly number[]) => Promise<ReadonlyMap<number, readonly Row[]>>
+}
+
 export class MissingRow extends Missing {
   readonly load: Load
-  constructor(key: string, load: Load) {
+  readonly bulk: Bulk | undefined
+  constructor(key: string, load: Load, bulk?: Bulk) {
     super(key)
     this.load = load
+    this.bulk = bulk
   }
 }
 
@@ -28,8 +37,8 @@ export const ROUNDS_MAX = 8
 export class Answers {
   readonly #known = new Map<string, unknown>()
 
-  ask<T>(key: string, load: (query: Query) => Promise<T>): T {
-    if (!this.#known.has(key)) throw new MissingRow(key, load)
+  ask<T>(key: string, load: (query: Query) => Promise<T>, bulk?: Bulk): T {
+    if (!this.#known.has(key)) throw new MissingRow(key, load, bulk)
     return this.#known.get(key) as T
   }
 
@@ -51,18 +60,35 @@ export class Answers {
       if (isAll || rest.length >= limit) return rest.slice(0, limit)
     }
     throw new MissingRow(key, async query => {
-      const count = Math.max(limit, atOnce)
+      // Whoever reads to the end needs few rounds for it.
+      const count = Math.max(limit, atOnce * 4 ** known.length)
       const items = await load(query, after, count)
       const isAll = items.length < count
       return [...known, { from: after, items, isAll }]
     })
   }
 
-  async fill({ key, load }: MissingRow, query: Query): Promise<void> {
-    this.#known.set(key, await load(query))
+  async fill(missing: Missing, query: Query): Promise<void> {
+    const all = missing instanceof MissingAll ? flat(missing) : [missing]
+    const alike = new Map<string, Map<string, MissingRow>>()
+    for (const one of all as readonly MissingRow[]) {
+      const what = one.bulk?.text ?? one.key
+      alike.set(what, (alike.get(what) ?? new Map<string, MissingRow>()).set(one.key, one))
+    }
+    for (const group of alike.values()) {
+      const rows = [...group.values()]
+      const bulk = rows.length > 1 ? rows[0]!.bulk : undefined
+      const values = rows.flatMap(one => one.bulk?.value ?? [])
+      const found = await bulk?.load(query, values)
+      for (const { key, load, bulk: its } of rows)
+        this.#known.set(key, found === undefined ? await load(query) : (found.get(its!.value) ?? []))
+    }
   }
 
   clear(): void {
     this.#known.clear()
   }
 }
+
+const flat = ({ all }: MissingAll): readonly Missing[] =>
+  all.flatMap(one => (one instanceof MissingAll ? flat(one) : [one]))

@@ -94,6 +94,17 @@ export type Write =
   | { readonly w: 'lift' }
   | { readonly w: 'prune'; readonly no: number; readonly at: number }
 
+/** The last call of each process. It makes a call with an answer that was lost safe to send again. */
+export interface Batch {
+  readonly writer: string
+  /** Counts up. */
+  readonly call: number
+  readonly items: readonly Item[]
+}
+
+/** SQLSTATE: the process was silent for so long that its row was removed. */
+export const WRITER_UNKNOWN = 'PF001'
+
 export interface Item {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
@@ -291,17 +302,27 @@ BEGIN
   END CASE;
 END $$;
 
+-- A call that was sent a second time, because its answer was lost, waits for the first one and returns the same answer.
 CREATE FUNCTION append(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  item jsonb; one jsonb; number int := -1; passed int[] := '{}';
+  item jsonb; one jsonb; number int := -1; skipped int[] := '{}';
+  its_number bigint := (batch->>'call')::bigint;
   first bigint := (SELECT base FROM meta) + pg_current_xact_id()::text::bigint * 1024;
+  earlier sent;
 BEGIN
+  UPDATE sent SET call = its_number, position = first, passed = '{}', at = clock_timestamp()
+    WHERE writer = batch->>'writer' AND call < its_number;
+  IF NOT FOUND THEN
+    SELECT * INTO earlier FROM sent WHERE writer = batch->>'writer' AND call = its_number;
+    IF NOT FOUND THEN RAISE EXCEPTION 'this writer is not known' USING ERRCODE = '${WRITER_UNKNOWN}'; END IF;
+    RETURN jsonb_build_object('first', earlier.position, 'passed', earlier.passed, 'isEarlier', true);
+  END IF;
   <<items>>
-  FOR item IN SELECT value FROM jsonb_array_elements(batch) LOOP
+  FOR item IN SELECT value FROM jsonb_array_elements(batch->'items') LOOP
     number := number + 1;
     FOR one IN SELECT value FROM jsonb_array_elements(item->'guards') LOOP
       IF NOT stands(one) THEN
-        passed := passed || number;
+        skipped := skipped || number;
         CONTINUE items;
       END IF;
     END LOOP;
@@ -309,5 +330,6 @@ BEGIN
       PERFORM put(one, first);
     END LOOP;
   END LOOP;
-  RETURN jsonb_build_object('first', first, 'passed', passed);
+  IF skipped <> '{}' THEN UPDATE sent SET passed = skipped WHERE writer = batch->>'writer'; END IF;
+  RETURN jsonb_build_object('first', first, 'passed', skipped);
 END $$;`

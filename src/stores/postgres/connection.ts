@@ -3,15 +3,23 @@
 import pg from 'pg'
 import { withoutPassword } from '../../format/text/database-url.ts'
 import { StoreRefused } from '../store.ts'
+import { plainError, Unreachable } from './errors.ts'
 
 export type Row = Readonly<Record<string, unknown>>
-export type Query = (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>
+/** With a name, a statement is prepared once for each connection. */
+type Statement = string | { readonly name: string; readonly text: string }
+export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly Row[]>
 
 export const SCHEMA = 'planfold'
 const VERSION_MIN = 140_000
 /** One tenant for now. It is part of every key, so that more can be added without a new schema. */
 const TENANT = 1
 const CONNECT_MS = 10_000
+/** A connection whose other end is silent for so long counts as broken. */
+const SILENT_MS = 60_000
+/** How long requests wait for a server that cannot be reached. */
+const PATIENCE_MS = 30_000
+const PAUSE_MAX_MS = 500
 
 /** 64-bit integers and sums fit into a number here: times, positions and counts. */
 const NUMBERS = new Set<number>([pg.types.builtins.INT8, pg.types.builtins.NUMERIC])
@@ -27,75 +35,113 @@ export const settingsFor = (url: string) => ({
   options: `-c search_path=${SCHEMA} -c planfold.tenant=${TENANT} -c client_min_messages=warning`,
 })
 
-export async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ ...settingsFor(url), types })
-  // Without a listener a lost connection would end the process; the next query reports it.
-  client.on('error', () => {})
+/** `silentMs`: only for statements that are short, or may be sent again. */
+export async function connect(url: string, silentMs = 0): Promise<pg.Client> {
   try {
+    const client = new pg.Client({ ...settingsFor(url), types, keepAlive: true, query_timeout: silentMs })
+    // Without a listener a lost connection would end the process; the next query reports it.
+    client.on('error', () => {})
     await client.connect()
-  } catch (cause) {
-    throw new StoreRefused(
-      `the database ${withoutPassword(url)} cannot be reached: ${(cause as Error).message}`,
-      'look at its address, name and password; PGPASSWORD and .pgpass are read too',
-    )
-  }
-  const [found] = await queryOn(client)("SELECT current_setting('server_version_num')::int AS number")
-  if ((found!.number as number) < VERSION_MIN) {
+    const [found] = await queryOn(client)("SELECT current_setting('server_version_num')::int AS number")
+    if ((found!.number as number) >= VERSION_MIN) return client
     await client.end()
-    throw new StoreRefused(`the database is PostgreSQL ${found!.number}`, 'use PostgreSQL 14 or newer')
+    throw new StoreRefused(`${named(url)} is PostgreSQL ${found!.number}`, 'use PostgreSQL 14 or newer')
+  } catch (error) {
+    throw plainError(error, named(url))
   }
-  return client
 }
+
+const named = (url: string): string => `the database ${withoutPassword(url)}`
+
+const turns = new WeakMap<pg.Client, Promise<unknown>>()
 
 export const queryOn =
   (client: pg.Client): Query =>
-  async (text, values = []) =>
-    (await client.query<Record<string, unknown>>(text, [...values])).rows
+  async (statement, values = []) => {
+    const asked = typeof statement === 'string' ? { text: statement } : statement
+    // The driver wants one statement at a time.
+    const turn = (turns.get(client) ?? Promise.resolve()).then(() =>
+      client.query<Row & pg.QueryResultRow>({ ...asked, values: [...values] }),
+    )
+    turns.set(
+      client,
+      turn.catch(() => {}),
+    )
+    try {
+      return (await turn).rows
+    } catch (error) {
+      throw plainError(error, `the database '${client.database}'`)
+    }
+  }
 
-/** A connection that is made again after it broke. What was under way then fails. */
+/** A connection that is made again after it broke. What was under way then fails with `Unreachable`. */
 export class Link {
   readonly #url: string
-  #client: pg.Client | null
+  readonly #patienceMs: number
+  #client: pg.Client | null = null
   #connecting: Promise<pg.Client> | null = null
+  #isClosed = false
+  #awaySince: number | null = null
 
-  private constructor(url: string, client: pg.Client) {
+  private constructor(url: string, patienceMs: number) {
     this.#url = url
-    this.#client = null
-    this.#keep(client)
+    this.#patienceMs = patienceMs
   }
 
-  static async open(url: string): Promise<Link> {
-    return new Link(url, await connect(url))
+  static async open(url: string, patienceMs = PATIENCE_MS): Promise<Link> {
+    const link = new Link(url, patienceMs)
+    await link.client()
+    return link
   }
 
-  query: Query = async (text, values = []) => await queryOn(await this.client())(text, values)
+  /** One statement that may be sent twice: it only reads. */
+  query: Query = (statement, values) => this.patiently(async client => await queryOn(client)(statement, values))
+
+  /** Does the work; when the connection breaks, all of it again on another, until the database was away for too long. */
+  async patiently<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    for (let pause = 5; ; pause = Math.min(pause * 2, PAUSE_MAX_MS)) {
+      let client: pg.Client | null = null
+      try {
+        client = await this.client()
+        const done = await work(client)
+        this.#awaySince = null
+        return done
+      } catch (error) {
+        if (!(error instanceof Unreachable)) throw error
+        if (client !== null) this.#forget(client)
+        const now = performance.now()
+        this.#awaySince ??= now
+        if (now + pause > this.#awaySince + this.#patienceMs) throw error
+      }
+      await new Promise(resolve => setTimeout(resolve, pause))
+    }
+  }
 
   async client(): Promise<pg.Client> {
+    if (this.#isClosed) throw new Error('the store is closed')
     if (this.#client !== null) return this.#client
-    this.#connecting ??= connect(this.#url).finally(() => {
-      this.#connecting = null
-    })
-    this.#keep(await this.#connecting)
-    return this.#client!
+    this.#connecting ??= connect(this.#url, SILENT_MS)
+      .then(client => {
+        this.#client = client
+        client.on('error', () => this.#forget(client))
+        client.on('end', () => this.#forget(client))
+        return client
+      })
+      .finally(() => {
+        this.#connecting = null
+      })
+    return await this.#connecting
   }
 
   async close(): Promise<void> {
-    await this.#client?.end()
+    this.#isClosed = true
+    await this.#connecting?.catch(() => {})
+    await this.#client?.end().catch(() => {})
   }
 
-  #keep(client: pg.Client): void {
-    if (this.#client === client) return
-    this.#client = client
-    const forget = () => {
-      if (this.#client === client) this.#client = null
-    }
-    client.on('error', forget)
-    client.on('end', forget)
+  #forget(client: pg.Client): void {
+    if (this.#client !== client) return
+    this.#client = null
+    client.end().catch(() => {})
   }
-}
-
-/** SQLSTATE of an answer of the database; null when it gave none, or says that it is going down. */
-export function answeredWith(error: unknown): string | null {
-  const { code } = error as { readonly code?: unknown }
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(08|57)/.test(code) ? code : null
 }

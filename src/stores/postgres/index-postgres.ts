@@ -86,7 +86,6 @@ export function indexOn(answers: Answers, sql: Sql, room: Room, wrote: (write: W
 export async function loadIndex(answers: Answers, query: Query, rows: readonly Row[]): Promise<void> {
   const numbers = [...new Set(rows.map(({ plan_no }) => plan_no as number))]
   if (numbers.length === 0) return
-  for (const { id, plan_no } of rows) answers.put(`no ${id}`, plan_no)
   const docs = await query('SELECT plan_no, task, kind, capabilities, text FROM docs WHERE plan_no = ANY ($1)', [
     numbers,
   ])

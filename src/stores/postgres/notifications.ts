@@ -1,6 +1,6 @@
 // Notices commits of other processes: a notification is only a doorbell, and the end of the journal is looked at anyway.
 
-import type { Link } from './connection.ts'
+import { type Link, queryOn } from './connection.ts'
 
 const POLL_MS = 250
 const CHANNEL = 'planfold'
@@ -18,7 +18,7 @@ export async function listen(link: Link, called: () => void): Promise<() => void
       if (client !== listening) {
         listening = client
         client.on('notification', () => void look())
-        await client.query(`LISTEN ${CHANNEL}`)
+        await queryOn(client)(`LISTEN ${CHANNEL}`)
       }
       const [row] = await link.query('SELECT max(position) AS position FROM entries')
       if (seen !== undefined && row!.position !== seen) called()

@@ -6,7 +6,16 @@ import type { StoredEntry } from '../journal/entry.ts'
 import type { UnreadLog } from '../search/search-tables.ts'
 import { foldedWords } from '../search/words.ts'
 import type { LogChunk, StoredLog } from '../store.ts'
-import type { ClaimRecord, Head, OnceRecord, OwnerRecord, ReservationRow, StoredFold, StreamHead } from '../tables.ts'
+import {
+  type ClaimRecord,
+  eachLoaded,
+  type Head,
+  type OnceRecord,
+  type OwnerRecord,
+  type ReservationRow,
+  type StoredFold,
+  type StreamHead,
+} from '../tables.ts'
 import type { Query, Row } from './connection.ts'
 import { vectorOf } from './sql-postgres.ts'
 import type { KnownPlan } from './working-set.ts'
@@ -33,20 +42,23 @@ export const seqOf = ({ seq }: UnreadLog): number => seq
 
 export const one = (rows: readonly Row[]): Row | undefined => rows[0]
 
-export async function loadPlan(query: Query, no: number): Promise<KnownPlan | null> {
+export async function loadPlan(
+  query: Query,
+  by: { readonly no: number } | { readonly id: string },
+): Promise<KnownPlan | null> {
   const row = one(
     await query(
-      `SELECT p.id, h.version, h.at, ${hex('h.hash')}, h.fence, h.owner, o.boot, o.expires,
+      `SELECT h.plan_no, p.id, p.name, h.version, h.at, ${hex('h.hash')}, h.fence, h.owner, o.boot, o.expires,
         (SELECT coalesce(jsonb_agg(to_jsonb(r) ORDER BY r.ordinal), '[]') FROM reservations r WHERE r.plan_no = h.plan_no AND r.ended IS NULL) AS reservations
-        FROM heads h JOIN plans p USING (plan_no) LEFT JOIN owners o ON o.id = h.owner WHERE h.plan_no = $1`,
-      [no],
+        FROM heads h JOIN plans p USING (plan_no) LEFT JOIN owners o ON o.id = h.owner WHERE ${'no' in by ? 'h.plan_no' : 'p.id'} = $1`,
+      ['no' in by ? by.no : by.id],
     ),
   )
   if (row === undefined) return null
-  const { id, version, at, hash, fence, owner, boot, expires } = row
+  const { plan_no: no, id, name, version, at, hash, fence, owner, boot, expires } = row
   const found = { no, version, at, hash, reached: version, fence, owner, ownerBoot: boot, ownerExpires: expires }
   const reservations = (row.reservations as readonly Row[]).map(one => reservationOf({ ...one, name: null }))
-  return { id: id as string, head: found as Head, reservations }
+  return { id: id as string, name: name as string, head: found as Head, reservations }
 }
 
 export const lastPosition = async (query: Query): Promise<number> =>
@@ -83,7 +95,7 @@ export const loadTaskName = async (query: Query, no: number, ordinal: number): P
 export const withNames = (
   rows: readonly ReservationRow[],
   nameOfTask: (ordinal: number) => TaskName | null,
-): readonly ReservationRow[] => rows.map(row => ({ ...row, task: row.task ?? nameOfTask(row.ordinal) }))
+): readonly ReservationRow[] => eachLoaded(rows, row => ({ ...row, task: row.task ?? nameOfTask(row.ordinal) }))
 
 export const nameOf = (row: Row | undefined): { readonly id: PlanId; readonly name: PlanName } | null =>
   row === undefined ? null : { id: row.id as PlanId, name: row.name as PlanName }

@@ -53,6 +53,9 @@ const TABLES = [
   // Grows with every reservation, so that two plans cannot reserve the same files at the same moment.
   `roots (${TENANT}, root ${TEXT} NOT NULL, seq bigint NOT NULL, PRIMARY KEY (tenant, root))`,
   `halts (${TENANT}, by ${TEXT} NOT NULL, at bigint NOT NULL, reason ${TEXT}, PRIMARY KEY (tenant))`,
+  // The last call of each process and its answer.
+  `sent (${TENANT}, writer ${TEXT} NOT NULL, call bigint NOT NULL, position bigint NOT NULL, passed int[] NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (tenant, writer)) WITH (fillfactor = 50)`,
   `caught_up (${TENANT}, position bigint NOT NULL, log bigint NOT NULL, PRIMARY KEY (tenant))`,
   `docs (${TENANT}, doc_no bigint GENERATED ALWAYS AS IDENTITY, plan_no bigint NOT NULL, task ${TEXT} NOT NULL, kind ${TEXT},
     capabilities ${TEXT} NOT NULL, text ${TEXT} NOT NULL, doc_words tsvector NOT NULL,

@@ -3,6 +3,9 @@
 import { folded } from '../search/words.ts'
 import type { Row, Sql, Value } from '../sql/sql.ts'
 import type { Answers } from './answers.ts'
+import type { Row as Found, Query } from './connection.ts'
+
+type Rows = readonly Found[]
 
 const translated = new Map<string, string>()
 
@@ -27,16 +30,30 @@ function translate(text: string): string {
 
 export const sqlOn = (answers: Answers): Sql => ({
   prepare(text) {
-    const all = (...values: readonly Value[]): readonly Row[] =>
-      answers.ask(
+    const all = (...values: readonly Value[]): readonly Row[] => {
+      const [value] = values
+      return answers.ask(
         `${text} ${JSON.stringify(values)}`,
         query => query(translate(text), values) as Promise<readonly Row[]>,
+        typeof value === 'number' && values.length === 1
+          ? { text, value, load: (query, wanted) => forEach(query, translate(text), wanted) }
+          : undefined,
       )
+    }
     return { all, get: (...values) => all(...values)[0] }
   },
   matching: (words, kind) =>
     words.map(word => `${quoted(folded(word))}:*${kind === 'log' ? '' : WEIGHTS[kind]}`).join(' & '),
 })
+
+/** One statement for a question about many numbers. */
+async function forEach(query: Query, text: string, values: readonly number[]): Promise<ReadonlyMap<number, Rows>> {
+  const each = `SELECT asked.value AS asked_value, found.* FROM unnest($1::bigint[]) AS asked(value)
+    CROSS JOIN LATERAL (${text.replace('$1', 'asked.value')}) found`
+  const found = new Map<number, Rows[number][]>(values.map(value => [value, []]))
+  for (const { asked_value: value, ...row } of await query(each, [values])) found.get(value as number)!.push(row)
+  return found
+}
 
 /** Texts of plans and of tasks share a column, and differ in the weight of their words. */
 const WEIGHTS = { plan: 'A', task: 'B' } as const

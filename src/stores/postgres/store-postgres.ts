@@ -11,19 +11,24 @@ import { connect, Link, settingsFor } from './connection.ts'
 import { threadHeartbeat } from './heartbeat.ts'
 import { migrate } from './migrate.ts'
 import { bell, listen } from './notifications.ts'
-import { PostgresTransactions } from './transactions.ts'
+import { type PostgresRoom, PostgresTransactions } from './transactions.ts'
 import { WorkingSet } from './working-set.ts'
 
 export interface StorePostgresOptions {
   readonly url: string
+  /** For appends; a role that may do nothing else. Absent: `url`. */
+  readonly appendUrl?: string | undefined
   /** For contents of files; the first copy is kept here. */
   readonly folder: string
   readonly clock: Clock
   readonly host: Host
   readonly newId: () => string
   readonly foldEvery?: number
+  /** How long requests wait for a server that cannot be reached. */
+  readonly patienceMs?: number
   /** `manual`: only by `leases.renew()`, in tests. */
   readonly heartbeat?: 'thread' | 'manual'
+  readonly counted?: PostgresRoom['counted']
 }
 
 export class StorePostgres extends StoreOnTables {
@@ -35,10 +40,11 @@ export class StorePostgres extends StoreOnTables {
   }
 
   static async open(options: StorePostgresOptions): Promise<StorePostgres> {
-    const { url, folder, clock, newId } = options
+    const { url, folder, clock, newId, patienceMs } = options
     const now = (): Millis => clock.now()
-    const [writer, reader, feed] = [await Link.open(url), await Link.open(url), await Link.open(url)]
-    await migrate(await writer.client(), now())
+    const [reader, feed] = [await Link.open(url, patienceMs), await Link.open(url, patienceMs)]
+    await migrate(await feed.client(), now())
+    const writer = await Link.open(options.appendUrl ?? url, patienceMs)
     const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now, newId })
     const states = new States(blobs)
     let hasMoved = false
@@ -54,11 +60,13 @@ export class StorePostgres extends StoreOnTables {
     const transactions = new PostgresTransactions({
       writer,
       reader,
+      loader: feed,
       states,
       changes,
       clock,
       set,
       newId,
+      counted: options.counted,
       committed: bell(feed),
     })
     return new StorePostgres({

@@ -73,7 +73,7 @@ export function tablesOn(room: Room): Tables {
   const known = (no: number): KnownPlan | null => {
     const here = room.recording() === null ? undefined : set.plans.get(no)
     if (here !== undefined) return here
-    const loaded = ask(`plan ${no}`, query => loadPlan(query, no))
+    const loaded = ask(`plan ${no}`, query => loadPlan(query, { no }))
     if (loaded !== null && room.recording() !== null) set.know(no, loaded)
     return loaded
   }
@@ -94,11 +94,15 @@ export function tablesOn(room: Room): Tables {
   const journal: JournalTable = {
     planNo: plan =>
       (room.recording() === null ? undefined : set.numbers.get(plan)) ??
-      ask(
-        `no ${plan}`,
-        async query =>
-          (one(await query('SELECT plan_no FROM plans WHERE id = $1', [plan]))?.plan_no as number | undefined) ?? null,
-      ),
+      // Whoever asks for its number goes on with its head.
+      ask(`no ${plan}`, async query => {
+        const found = await loadPlan(query, { id: plan })
+        if (found === null) return null
+        const { head, id, name } = found
+        answers.put(`plan ${head.no}`, found)
+        answers.put(`of ${head.no}`, { id, name })
+        return head.no
+      }),
     planOf: no =>
       ask(`of ${no}`, async query => nameOf(one(await query('SELECT id, name FROM plans WHERE plan_no = $1', [no])))),
     named: name =>
@@ -132,6 +136,7 @@ export function tablesOn(room: Room): Tables {
             ORDER BY e.position LIMIT $3`,
           [from, no, count],
         )
+        for (const { id, plan_no } of rows) answers.put(`no ${id}`, plan_no)
         if (room.isWriting) await loadIndex(answers, query, rows)
         return rows.map(row => Object.assign(entryOf(row), { plan: row.id as PlanId }))
       }),
@@ -158,7 +163,7 @@ export function tablesOn(room: Room): Tables {
         ownerExpires: null,
       }
       recording().touched.add(no)
-      set.know(no, { id, head: empty, reservations: [] })
+      set.know(no, { id, name: row.name, head: empty, reservations: [] })
       return no
     },
     addEntry(no, entry, done) {

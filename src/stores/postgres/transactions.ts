@@ -3,18 +3,21 @@
 //
 //   idle ─write→ scheduled ─setImmediate→ running rules ─one call→ committed, everybody is answered
 //   a row is missing → what was recorded before is sent first; then it is loaded, and the rule runs again (at most 8 times)
-//   the connection broke → it is unknown whether the call was committed: `CommitUnknown`, and everything known is forgotten
+//   the connection broke → the same call is sent again on another one; the database answers a call that it has committed as before.
+//   Only if it cannot be reached for half a minute it stays unknown: `CommitUnknown`, and everything known is forgotten
 
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { Changes } from '../journal/changes.ts'
 import type { States } from '../journal/plan-states.ts'
 import type { Clock } from '../leases/host.ts'
 import { CommitUnknown, StoreBusy } from '../store.ts'
 import type { Request } from '../store-on-tables.ts'
-import type { Missing, Tables, Transactions } from '../tables.ts'
-import { Answers, MissingRow, ROUNDS_MAX } from './answers.ts'
-import { answeredWith, type Link, queryOn, type Row } from './connection.ts'
+import { Missing, type Tables, type Transactions } from '../tables.ts'
+import { Answers, ROUNDS_MAX } from './answers.ts'
+import { type Batch, WRITER_UNKNOWN } from './append.ts'
+import { type Link, type Query, queryOn } from './connection.ts'
+import { Answered, Unreachable } from './errors.ts'
 import { tablesOn } from './tables-postgres.ts'
 import { Recording, type WorkingSet } from './working-set.ts'
 
@@ -22,20 +25,38 @@ import { Recording, type WorkingSet } from './working-set.ts'
 const ENTRIES_MAX = 1_000
 const TRIES_MAX = 50
 const PLAN_NUMBERS_PER_MS = 1_024
+/** SQLSTATE: a unique key, a deadlock, a serialization failure. */
+const AGAIN = new Set(['23505', '40P01', '40001'])
+const REGISTER = `WITH old AS (DELETE FROM sent WHERE at < clock_timestamp() - interval '1 day')
+  INSERT INTO sent (writer, call, position, passed) VALUES ($1, 0, 0, '{}')`
+const APPEND_CALL = { name: 'append', text: 'SELECT append($1::jsonb) AS answer' }
 
-interface Room {
+interface Sent {
+  readonly first: number
+  readonly passed: readonly number[]
+  /** The answer that was lost. */
+  readonly isEarlier?: true
+}
+
+export interface PostgresRoom {
   readonly writer: Link
   readonly reader: Link
+  readonly loader: Link
   readonly states: States
   readonly changes: Changes
   readonly clock: Clock
   readonly set: WorkingSet
   readonly newId: () => string
   readonly committed: () => void
+  /** For measurements: called with every request; what it returns is called with how often rows were loaded for it. */
+  readonly counted?: (() => (rounds: number) => void) | undefined
 }
+
+type Counted = ((rounds: number) => void) | undefined
 
 interface Waiting extends Request {
   tries: number
+  readonly counted: Counted
 }
 
 interface Done {
@@ -46,7 +67,7 @@ interface Done {
 }
 
 export class PostgresTransactions implements Transactions {
-  readonly #room: Room
+  readonly #room: PostgresRoom
   readonly #tables: Tables
   readonly #answers = new Answers()
   #recording: Recording | null = null
@@ -57,10 +78,12 @@ export class PostgresTransactions implements Transactions {
   #planNumber = 0
   #position = 0
   #closed = false
+  #writer: string | null = null
+  #calls = 0
   /** How many calls were sent, for tests and measurements. */
   sent = 0
 
-  constructor(room: Room) {
+  constructor(room: PostgresRoom) {
     this.#room = room
     const { set, clock } = room
     this.#tables = tablesOn({
@@ -82,9 +105,10 @@ export class PostgresTransactions implements Transactions {
 
   /** Waits for a call that is under way, so that only what is durable is shown. */
   read<T>(work: (tables: Tables) => T): Promise<T> {
+    const counted = this.#room.counted?.()
     const turn = this.#reading.then(async () => {
       await this.#running?.catch(() => {})
-      return await this.#read(work)
+      return await this.#read(work, counted)
     })
     this.#reading = turn.catch(() => {})
     return turn
@@ -93,7 +117,7 @@ export class PostgresTransactions implements Transactions {
   write<T>(work: (tables: Tables) => T): Promise<T> {
     if (this.#closed) return Promise.reject(new Error('the store is closed'))
     return new Promise((resolve, reject) => {
-      this.#queue.push({ work, resolve, reject, tries: 0 })
+      this.#queue.push({ work, resolve, reject, tries: 0, counted: this.#room.counted?.() })
       this.#start()
     })
   }
@@ -103,7 +127,7 @@ export class PostgresTransactions implements Transactions {
     const answers = new Answers()
     return {
       tables: this.#readTables(answers),
-      load: async missing => await answers.fill(missing as MissingRow, queryOn(client)),
+      load: async missing => await answers.fill(missing, queryOn(client)),
     }
   }
 
@@ -122,18 +146,23 @@ export class PostgresTransactions implements Transactions {
       })
   }
 
-  async #read<T>(work: (tables: Tables) => T): Promise<T> {
+  async #read<T>(work: (tables: Tables) => T, counted?: Counted): Promise<T> {
+    return await this.#room.reader.patiently(async client => await this.#readOn(queryOn(client), work, counted))
+  }
+
+  async #readOn<T>(query: Query, work: (tables: Tables) => T, counted?: Counted): Promise<T> {
     const answers = new Answers()
     const tables = this.#readTables(answers)
-    const { query } = this.#room.reader
     let inTransaction = false
     try {
       for (let round = 0; ; round++) {
         try {
-          return work(tables)
+          const value = work(tables)
+          counted?.(round)
+          return value
         } catch (missing) {
-          if (!(missing instanceof MissingRow)) throw missing
-          if (round >= ROUNDS_MAX * 8) throw new Error(`bug: a rule reads in a loop: ${missing.key}`)
+          if (!(missing instanceof Missing)) throw missing
+          if (round >= ROUNDS_MAX) throw new Error(`bug: a rule reads in a loop: ${missing.key}`)
           // One question is a consistent view by itself; for more, all are asked again within one.
           if (round === 1) {
             await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -202,18 +231,20 @@ export class PostgresTransactions implements Transactions {
       const recording = new Recording()
       this.#recording = recording
       try {
-        return { request, recording, value: request.work(this.#tables), error: null }
+        const value = request.work(this.#tables)
+        request.counted?.(round)
+        return { request, recording, value, error: null }
       } catch (error) {
         this.#undo(recording)
         this.#entries = before
-        if (!(error instanceof MissingRow)) return { request, recording: new Recording(), value: undefined, error }
+        if (!(error instanceof Missing)) return { request, recording: new Recording(), value: undefined, error }
         if (!mayLoad) return 'later'
         if (round >= ROUNDS_MAX) {
           const bug = new Error(`bug: a rule reads in a loop: ${error.key}`)
           return { request, recording: new Recording(), value: undefined, error: bug }
         }
         try {
-          await this.#answers.fill(error, this.#room.writer.query)
+          await this.#answers.fill(error, this.#room.loader.query)
         } catch (failed) {
           return { request, recording: new Recording(), value: undefined, error: failed }
         }
@@ -259,34 +290,69 @@ export class PostgresTransactions implements Transactions {
 
   /** Null when it was committed; requests that were passed over run again. */
   async #append(sending: readonly Done[]): Promise<Error | null> {
-    const { writer, states } = this.#room
-    let rows: readonly Row[]
+    const { states } = this.#room
+    let sent: Sent
     try {
-      this.sent++
-      const text = JSON.stringify(sending.map(({ recording }) => recording.item()))
-      const client = await writer.client()
-      rows = (await client.query({ name: 'append', text: 'SELECT append($1::jsonb) AS answer', values: [text] })).rows
+      sent = await this.#call(sending.map(({ recording }) => recording.item()))
     } catch (error) {
-      const code = answeredWith(error)
       // Another process was faster with a name or a key; or the database chose this call to end a deadlock. Nothing was written.
-      if (code === '23505' || code === '40P01' || code === '40001') {
+      if (error instanceof Answered && AGAIN.has(error.state)) {
         this.#alone = sending.length
         this.#pass(sending)
         return null
       }
-      if (code !== null) return error as Error
-      this.#room.set.forgetAll()
-      return new CommitUnknown(
-        'the connection to the database broke during a commit; it is unknown whether it happened',
-        { cause: error },
-      )
+      return error as Error
     }
-    const { first, passed } = rows[0]!.answer as { readonly first: number; readonly passed: readonly number[] }
-    const over = passed.map(at => sending[at]!)
-    for (const one of sending) if (!over.includes(one)) this.#place(one, first)
+    const over = sent.passed.map(at => sending[at]!)
+    for (const one of sending) if (!over.includes(one)) this.#place(one, sent.first)
     if (over.length > 0) this.#pass(over)
     else states.committed()
     return null
+  }
+
+  /** Sends the same call until there is an answer: the database carries it out once. */
+  async #call(items: Batch['items']): Promise<Sent> {
+    const { writer } = this.#room
+    let mayHaveHappened = false
+    const call = ++this.#calls
+    const send = async (client: pg.Client): Promise<Sent> => {
+      const query = queryOn(client)
+      if (this.#writer === null) {
+        const id = randomUUID()
+        await query(REGISTER, [id])
+        this.#writer = id
+      }
+      const appended = async (asked: Batch['items']): Promise<Sent> => {
+        const batch: Batch = { writer: this.#writer!, call, items: asked }
+        return (await query(APPEND_CALL, [JSON.stringify(batch)]))[0]!.answer as Sent
+      }
+      const isFirst = !mayHaveHappened
+      mayHaveHappened = true
+      this.sent++
+      try {
+        return await appended(items)
+      } catch (error) {
+        if (error instanceof Unreachable) throw error
+        const isForgotten = error instanceof Answered && error.state === WRITER_UNKNOWN
+        if (isForgotten && !isFirst) throw error
+        if (!isFirst) {
+          // The first one may still be on its way: an empty call takes its number, or finds that it arrived.
+          const settled = await appended([])
+          if (settled.isEarlier === true) return settled
+        }
+        mayHaveHappened = false
+        if (!isForgotten) throw error
+        this.#writer = null
+        return await send(client)
+      }
+    }
+    try {
+      return await writer.patiently(send)
+    } catch (error) {
+      if (!mayHaveHappened) throw error
+      this.#room.set.forgetAll()
+      throw new CommitUnknown(`${(error as Error).message}; it is unknown whether the last write happened`)
+    }
   }
 
   /** Positions are known only now. */

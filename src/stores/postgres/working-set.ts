@@ -7,6 +7,8 @@ import type { Guard, Item, Write } from './append.ts'
 
 export interface KnownPlan {
   readonly id: string
+  /** When it was loaded. */
+  readonly name: string
   readonly head: Head
   readonly reservations: readonly ReservationRow[]
 }

@@ -13,6 +13,7 @@ import {
   type PlanQuery,
   type PlanRow,
 } from '../store.ts'
+import { bothLoaded, eachLoaded } from '../tables.ts'
 import { addWithin, Conditions, planOf, type Row, type Sql, type Value } from './sql.ts'
 
 // Lists of plans, newest first. There is an index of plan numbers for each session, goal or agent with each status, archived or not; a page
@@ -44,10 +45,10 @@ export function listPlans(sql: Sql, query: PlanQuery, words: readonly string[] |
   return pageOf(
     'plans',
     query,
-    numbers,
+    eachLoaded(numbers, (number, at): Row => (at < limit ? show.get(number)! : { plan_no: number })),
     limit,
-    number => planRow(show.get(number)!),
-    number => [number],
+    planRow,
+    ({ plan_no }) => [plan_no as number],
   )
 }
 
@@ -75,15 +76,14 @@ function find(
   }
   const stored = query.status === undefined ? STORED : [query.status === 'blocked' ? 'active' : query.status]
   const archived = query.archived === undefined ? [0, 1] : [Number(query.archived)]
-  return stored.flatMap(status =>
-    archived.flatMap(flag => {
-      const where = rest(query, holder === undefined ? [] : [holder])
-      if (holder !== undefined) where.add(`p.${holder} = ?`, query[holder])
-      where.add('p.status = ? AND p.archived = ?', status, flag)
-      where.add('p.plan_no < ?', before)
-      return all(sql, `plans p INDEXED BY plans_by_${holder ?? 'status'}`, where, 'p.plan_no', limit)
-    }),
-  )
+  const ranges = stored.flatMap(status => archived.map(flag => [status, flag] as const))
+  return eachLoaded(ranges, ([status, flag]) => {
+    const where = rest(query, holder === undefined ? [] : [holder])
+    if (holder !== undefined) where.add(`p.${holder} = ?`, query[holder])
+    where.add('p.status = ? AND p.archived = ?', status, flag)
+    where.add('p.plan_no < ?', before)
+    return all(sql, `plans p INDEXED BY plans_by_${holder ?? 'status'}`, where, 'p.plan_no', limit)
+  }).flat()
 }
 
 /** Through the search texts of plans, which are numbered in plan order. */
@@ -179,18 +179,27 @@ export function overviewPlans(
   const [columns, marks] = order === 'newest' ? ['plan_no', '(?)'] : ['(key, plan_no)', '(?, ?)']
   const behind = place === null ? '' : `WHERE ${columns} ${way === 'ASC' ? '>' : '<'} ${marks}`
   const from = `plans p ${order === 'updated' || query.since !== undefined ? LAST_ENTRY : ''} ${where}`
-  const found = sql
-    .prepare(`SELECT plan_no, key FROM (SELECT p.plan_no, ${key} AS key FROM ${from}) found ${behind}
+  const ordered = sql.prepare(`SELECT plan_no, key FROM (SELECT p.plan_no, ${key} AS key FROM ${from}) found ${behind}
       ORDER BY ${order === 'newest' ? '' : `key ${way}, `}plan_no ${way} LIMIT ?`)
-    .all(...where.values, ...((place ?? []).slice(order === 'newest' ? 1 : 0) as Value[]), limit + 1)
+  const behindWhat = (place ?? []).slice(order === 'newest' ? 1 : 0) as Value[]
+  const [found, counted] = bothLoaded(
+    () => ordered.all(...where.values, ...behindWhat, limit + 1),
+    () => countedPlans(sql, query, words),
+  )
   const shown = found.slice(0, limit)
   const last = shown.at(-1)
   const isMore = found.length > limit && last !== undefined
   const [show, more] = [showing(sql), moreOf(sql)]
   return {
-    items: shown.map(({ plan_no }) => ({ ...planRow(show.get(plan_no!)!), ...more(plan_no as number) })),
+    items: eachLoaded(shown, ({ plan_no }) => {
+      const [row, rest] = bothLoaded(
+        () => show.get(plan_no!)!,
+        () => more(plan_no as number),
+      )
+      return { ...planRow(row), ...rest }
+    }),
     next: isMore ? seal(list, query, [last.key, last.plan_no]) : null,
-    ...countedPlans(sql, query, words),
+    ...counted,
   }
 }
 
@@ -246,8 +255,11 @@ function moreOf(sql: Sql): (no: number) => Pick<PlanOverview, 'counts' | 'tokens
   )
   return no => {
     const counts = Object.fromEntries(TASK_STATUSES.map(status => [status, 0])) as Record<TaskStatus, number>
-    for (const { status, count } of counted.all(no)) counts[status as TaskStatus] = count as number
-    const { tokens, cost } = spent.get(no)!
+    const [rows, { tokens, cost }] = bothLoaded(
+      () => counted.all(no),
+      () => spent.get(no)!,
+    )
+    for (const { status, count } of rows) counts[status as TaskStatus] = count as number
     return { counts, tokens: tokens as number | null, cost: cost as number | null }
   }
 }

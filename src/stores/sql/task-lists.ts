@@ -5,6 +5,7 @@ import { type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/st
 import { limitOf, openCursor, pageOf } from '../cursor.ts'
 import { attemptRow } from '../journal/projection.ts'
 import type { AttemptQuery, AttemptRow, MetricRow, Page, TaskQuery, TaskRow } from '../store.ts'
+import { eachLoaded } from '../tables.ts'
 import { attemptOf, Conditions, OFF_COURSE, oneOf, type Row, type Sql, taskOf } from './sql.ts'
 
 // The three orders of task lists: as columns, as the key in a cursor, and as a condition for the next page.
@@ -82,13 +83,13 @@ export function listTasks(sql: Sql, query: TaskQuery, no: number | null): Page<T
   const limit = limitOf(query.limit)
   const order = orderOf(query)
   const after = openTaskCursor(query, order)
-  const rows = stretches(query, no).flatMap(({ from, where, plan }) => {
+  const rows = eachLoaded(stretches(query, no), ({ from, where, plan }) => {
     if (after !== null) order.behind(where, after, no === null ? plan : null)
     const columns = no === null ? order.columns(plan) : order.within
     return sql
       .prepare(`SELECT t.*, p.id AS plan_id FROM ${from} ${where} ORDER BY ${columns} LIMIT ?`)
       .all(...where.values, limit + 1)
-  })
+  }).flat()
   const first = rows.sort((a, b) => order.compare(order.key(a), order.key(b))).slice(0, limit + 1)
   return pageOf(order.list, query, first, limit, taskRow, order.key)
 }
