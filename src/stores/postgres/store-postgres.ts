@@ -8,6 +8,7 @@ import { States } from '../journal/plan-states.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import { connect, Link, settingsFor } from './connection.ts'
+import { refuseUnfinished } from './copy-postgres.ts'
 import { threadHeartbeat } from './heartbeat.ts'
 import { migrate } from './migrate.ts'
 import { bell, listen } from './notifications.ts'
@@ -38,7 +39,14 @@ export class StorePostgres extends StoreOnTables {
     const { url, folder, clock, newId } = options
     const now = (): Millis => clock.now()
     const [writer, reader, feed] = [await Link.open(url), await Link.open(url), await Link.open(url)]
-    await migrate(await writer.client(), now())
+    try {
+      await migrate(await writer.client(), now())
+      await refuseUnfinished(writer.query)
+    } catch (error) {
+      // Open connections would keep the process alive.
+      await Promise.all([writer, reader, feed].map(link => link.close()))
+      throw error
+    }
     const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now, newId })
     const states = new States(blobs)
     let hasMoved = false
