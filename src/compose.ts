@@ -34,6 +34,7 @@ import type { OnProgress, Snapshots } from './workspace/workspace.ts'
 
 export type { Composed, ComposeOptions } from './composition/composition.ts'
 export { BadConfiguration, locate, NoState } from './composition/state-folder.ts'
+export { copyStores, createBackup, restoreBackup, verifyBackup } from './composition/store-copies.ts'
 
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options

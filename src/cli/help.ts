@@ -74,8 +74,8 @@ export const TOPICS: { readonly [name: string]: Topic } = {
     commands: ['serve'],
   },
   admin: {
-    about: 'emergency stop, checks of machine and store, cleanup, shell completion',
-    commands: ['halt', 'doctor', 'prune', 'completion'],
+    about: 'emergency stop, checks of machine and store, backups, cleanup, shell completion',
+    commands: ['halt', 'doctor', 'backup', 'copy', 'prune', 'completion'],
   },
   'exit-codes': {
     about: 'what each exit code means',

@@ -68,6 +68,9 @@ const TABLES = [
     cost double precision, tools ${TEXT}, PRIMARY KEY (tenant, step_no), UNIQUE (tenant, plan_no, task, visit, attempt))`,
 ] as const
 
+/** At most one row, while another store is copied here. */
+const COPYING = `copying (${TENANT}, source ${TEXT} NOT NULL, PRIMARY KEY (tenant))`
+
 const INDEXES = [
   'plans_by_status ON plans (tenant, status, archived, plan_no)',
   'plans_by_session ON plans (tenant, session, status, archived, plan_no) WHERE session IS NOT NULL',
@@ -127,6 +130,11 @@ export const MIGRATIONS: readonly Migration[] = [
       ...TABLES.map(table => walled(nameOf(table))),
       APPEND,
     ].join('\n'),
+  },
+  {
+    number: 2,
+    name: 'the mark of an unfinished copy',
+    sql: `CREATE TABLE ${COPYING}; ${walled(nameOf(COPYING))}`,
   },
 ]
 

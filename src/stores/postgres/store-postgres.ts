@@ -8,6 +8,7 @@ import { States } from '../journal/plan-states.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import { connect, Link, settingsFor } from './connection.ts'
+import { refuseUnfinished } from './copy-postgres.ts'
 import { threadHeartbeat } from './heartbeat.ts'
 import { migrate } from './migrate.ts'
 import { bell, listen } from './notifications.ts'
@@ -43,7 +44,14 @@ export class StorePostgres extends StoreOnTables {
     const { url, folder, clock, newId, patienceMs } = options
     const now = (): Millis => clock.now()
     const [reader, feed] = [await Link.open(url, patienceMs), await Link.open(url, patienceMs)]
-    await migrate(await feed.client(), now())
+    try {
+      await migrate(await feed.client(), now())
+      await refuseUnfinished(feed.query)
+    } catch (error) {
+      // Open connections would keep the process alive.
+      await Promise.all([reader, feed].map(link => link.close()))
+      throw error
+    }
     const writer = await Link.open(options.appendUrl ?? url, patienceMs)
     const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now, newId })
     const states = new States(blobs)

@@ -20,7 +20,8 @@ import {
   sqliteCode,
 } from './driver.ts'
 import type { SqliteJournal } from './journal-table.ts'
-import { SCHEMA_VERSION } from './schema.ts'
+import { unfinishedCopy } from './migrate.ts'
+import { SCHEMA_VERSION, UNFINISHED } from './schema.ts'
 
 export interface CommitOptions {
   readonly writer: { readonly connection: Connection; readonly tables: Tables & { readonly journal: SqliteJournal } }
@@ -147,6 +148,7 @@ export class Commits implements Transactions {
     const found = this.#room.writer.connection.pragma('user_version') as number
     if (found <= SCHEMA_VERSION) return
     this.#rollback()
+    if (found > UNFINISHED) throw this.#break(unfinishedCopy(this.#room.reader.connection))
     const what = `the store was brought to schema ${found} while it was in use, and this program knows ${SCHEMA_VERSION}`
     throw this.#break(new StoreRefused(what, 'start it again with the newer planfold'))
   }

@@ -1,28 +1,13 @@
 // A journal that an older release wrote: its entries stay as they are and verify, what is appended has the new format.
 
 import { expect, test } from 'vitest'
-import type { PlanId, Sha256 } from '../../domain/id.ts'
+import type { Sha256 } from '../../domain/id.ts'
 import { plan, task } from '../../testing/index.ts'
-import { ENTRY_FORMAT, entryHash, GENESIS, type StoredEntry } from '../journal/entry.ts'
+import { ENTRY_FORMAT, entryHash, type StoredEntry } from '../journal/entry.ts'
 import { carryOut, given, must } from '../store.contract.ts'
 import { Connection } from './driver.ts'
+import { writtenBefore } from './older-entries.fixture.ts'
 import { setup } from './store-sqlite.fixture.ts'
-
-/** The entries as the release of format 1 wrote them: the body says so, and the hash covers the position. */
-function writtenBefore(path: string, id: PlanId, offset: number): void {
-  const connection = new Connection(path, { readOnly: false, busyMs: 1_000 })
-  let previous = GENESIS.hash
-  for (const row of connection.prepare('SELECT * FROM entries ORDER BY version').all()) {
-    const { body, ...rest } = row as unknown as StoredEntry
-    const old = body!.replace(/^\{"v":2,/, '{"v":1,')
-    const oldPosition = offset === 0 ? null : rest.position + offset
-    previous = entryHash(previous, id, { ...rest, format: 1, oldPosition, body: old, blob: null })
-    connection
-      .prepare('UPDATE entries SET format = 1, old_position = ?, body = ?, hash = ? WHERE position = ?')
-      .run(oldPosition, old, Buffer.from(previous, 'hex'), rest.position)
-  }
-  connection.close()
-}
 
 test.for([
   ['written here', 0],

@@ -2,10 +2,11 @@
 // the new one. A file of a newer release, of another program, or from before the first release is not touched.
 
 import type { Millis } from '../../domain/id.ts'
+import { unfinished } from '../copy/copied-tables.ts'
 import { type Here, isAlive } from '../leases/liveness.ts'
 import { StoreRefused } from '../store.ts'
 import type { Connection } from './driver.ts'
-import { MIGRATIONS, type Migration, SCHEMA_FIRST, SCHEMA_VERSION } from './schema.ts'
+import { MIGRATIONS, type Migration, SCHEMA_FIRST, SCHEMA_VERSION, UNFINISHED } from './schema.ts'
 import { APPLICATION_ID } from './settings.ts'
 import { ownerOf } from './side-tables.ts'
 
@@ -20,6 +21,7 @@ export function refuseForeignFile(connection: Connection, known = SCHEMA_VERSION
   if (application !== APPLICATION_ID && !(application === 0 && empty)) {
     throw new StoreRefused('this file is not a store of planfold', 'choose another folder with --dir')
   }
+  if (version > UNFINISHED) throw unfinishedCopy(connection)
   if (version > known) {
     throw new StoreRefused(
       `the store has schema ${version}, this program knows ${known}`,
@@ -33,6 +35,9 @@ export function refuseForeignFile(connection: Connection, known = SCHEMA_VERSION
     )
   }
 }
+
+export const unfinishedCopy = (connection: Connection): StoreRefused =>
+  unfinished(String(connection.prepare('SELECT source FROM copied').get()?.source))
 
 /** From one snapshot, because another process may be creating the store. */
 function signsOf(connection: Connection): { application: unknown; empty: boolean; version: number } {

@@ -21,6 +21,7 @@ CREATE INDEX tasks_by_time ON tasks (added_at);
 CREATE INDEX tasks_off_course ON tasks (status, added_at) WHERE instr('|waiting|blocked|failed|skipped|abandoned|cancelled|', '|' || status || '|') > 0;
 CREATE INDEX tasks_waiting ON tasks (plan_no) WHERE status = 'waiting';
 CREATE TABLE caught_up ( one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, log INTEGER NOT NULL ) STRICT;
+CREATE TABLE copied (one INTEGER PRIMARY KEY CHECK (one = 1), source TEXT NOT NULL, entries INTEGER NOT NULL, position INTEGER NOT NULL, plans INTEGER NOT NULL, number INTEGER NOT NULL) STRICT;
 CREATE VIRTUAL TABLE doc_words USING fts5 (plan, task, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
 CREATE TABLE 'doc_words_config'(k PRIMARY KEY, v) WITHOUT ROWID;
 CREATE TABLE 'doc_words_data'(id INTEGER PRIMARY KEY, block BLOB);

@@ -302,7 +302,20 @@ export const MIGRATIONS: readonly Migration[] = [
       'CREATE TABLE halts (one INTEGER PRIMARY KEY CHECK (one = 1), by TEXT NOT NULL, at INTEGER NOT NULL, reason TEXT) STRICT',
     ],
   },
+  {
+    number: 9,
+    name: 'the mark of a copied store',
+    statements: [
+      // A copy keeps positions and plan numbers, which have gaps if the other store has. `entries` and `plans`: how many there were at `position`
+      // and `number`, counting pruned ones.
+      `CREATE TABLE copied (one INTEGER PRIMARY KEY CHECK (one = 1), source TEXT NOT NULL, entries INTEGER NOT NULL, position INTEGER NOT NULL,
+        plans INTEGER NOT NULL, number INTEGER NOT NULL) STRICT`,
+    ],
+  },
 ]
+
+/** Added to the schema number of a store that holds half a copy, so that every program refuses it. */
+export const UNFINISHED = 1_000_000
 
 export const SCHEMA_FIRST = MIGRATIONS[0]!.number
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.number

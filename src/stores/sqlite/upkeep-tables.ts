@@ -67,14 +67,16 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
   }
 }
 
-/** Positions and plan numbers have no gaps except those in `pruned`: anything else that is missing was removed by others. */
+/** Positions and plan numbers have no gaps except those in `pruned` and, of a copied store, in what was copied: anything else was removed. */
 function missing(sql: Connection): readonly string[] {
   const { entries, positions, plans, numbers } = sql
     .prepare(`SELECT
       (SELECT count(*) FROM entries) + (SELECT coalesce(sum(entries), 0) FROM pruned) AS entries,
-      max((SELECT coalesce(max(position), 0) FROM entries), (SELECT coalesce(max(position), 0) FROM pruned)) AS positions,
+      max((SELECT coalesce(max(position), 0) FROM entries), (SELECT coalesce(max(position), 0) FROM pruned))
+        + (SELECT coalesce(max(entries - position), 0) FROM copied) AS positions,
       (SELECT count(*) FROM plans) + (SELECT count(*) FROM pruned) AS plans,
-      (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'plans') AS numbers`)
+      (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'plans')
+        + (SELECT coalesce(max(plans - number), 0) FROM copied) AS numbers`)
     .get()!
   return [
     ...(entries === positions ? [] : [`${positions} entries were written, ${entries} are accounted for`]),

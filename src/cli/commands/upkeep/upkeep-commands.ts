@@ -1,4 +1,4 @@
-// The options and help of the commands for formats and maintenance: import, export, doctor, prune, completion.
+// The options and help of the commands for formats and maintenance: import, export, doctor, backup, copy, prune, completion.
 
 import { Argument, type Command, Option } from 'commander'
 import type { Act } from '../../context.ts'
@@ -49,6 +49,42 @@ Fields that the format cannot express are listed on standard error. Where the fo
 statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
     )
     .action(act(async () => (await import('../formats/export.ts')).exportPlan))
+
+  const backup = program
+    .command('backup')
+    .description('write all plans to one file, verify such a file, or restore it into an empty store')
+  const STORE = 'a data folder or postgres://… (default: the data folder)'
+  backup
+    .command('create')
+    .description('write everything in the store to a new file; plans may run meanwhile')
+    .argument('<file>', 'file to write')
+    .option('--database <store>', STORE)
+    .action(act(async () => (await import('./backup.ts')).backupCreate))
+  backup
+    .command('verify')
+    .description('read a backup from end to end: checksums, event logs, counts')
+    .argument('<file>', 'file to read')
+    .action(act(async () => (await import('./backup.ts')).backupVerify))
+  backup
+    .command('restore')
+    .description('verify a backup, then fill an empty store with it')
+    .argument('<file>', 'file to read')
+    .option('--database <store>', STORE)
+    .addHelpText('after', '\nThe files of a project are no part of it. `planfold undo files` brings back single files.')
+    .action(act(async () => (await import('./backup.ts')).backupRestore))
+
+  program
+    .command('copy')
+    .description('copy everything from one store to an empty one, and compare both')
+    .requiredOption('--from <store>', 'a data folder or postgres://…')
+    .requiredOption('--to <store>', 'a data folder or postgres://…')
+    .addHelpText(
+      'after',
+      `
+Of a PostgreSQL store, the contents of files are in the data folder (--dir). Interrupted, the same command goes on.
+A target that is not complete cannot be opened.`,
+    )
+    .action(act(async () => (await import('./backup.ts')).copy))
 
   program
     .command('prune')

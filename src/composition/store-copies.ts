@@ -1,0 +1,111 @@
+// Copies and backups of stores, which are named by a data folder or by `postgres://…`. The contents of files of a store on PostgreSQL are
+// kept in the data folder of the place.
+
+import { randomUUID } from 'node:crypto'
+import { basename, dirname, join, resolve } from 'node:path'
+import { systemClock } from '../engine/clock.ts'
+import { BlobsFiles } from '../stores/blobs/blobs.ts'
+import type { Copied, CopySource, CopyTarget } from '../stores/copy/store-copy.ts'
+import { thisHost } from '../stores/leases/host.ts'
+import { StoreRefused } from '../stores/store.ts'
+import { failpointOf } from './environment.ts'
+import { locate, makeStateDir, type StatePlace } from './state-folder.ts'
+
+export interface CopyResult extends Copied {
+  /** What the stores are called, without passwords. */
+  readonly from: string
+  readonly to: string
+}
+
+export async function copyStores(place: StatePlace, names: { from: string; to: string }): Promise<CopyResult> {
+  const { copyStore } = await room()
+  if (storeAt(place, names.from) === storeAt(place, names.to))
+    throw new StoreRefused('both names mean the same store', 'name another one with --to')
+  const from = await openSource(place, names.from)
+  try {
+    const to = await openTarget(place, names.to, from.name)
+    try {
+      return { from: from.name, to: to.name, ...(await copyStore(from, to, options(place))) }
+    } finally {
+      await to.close()
+    }
+  } finally {
+    await from.close()
+  }
+}
+
+/** `name`: of the store; without it, the data folder. */
+export async function createBackup(place: StatePlace, file: string, name?: string): Promise<CopyResult> {
+  const path = resolve(place.cwd, file)
+  const from = await openSource(place, name)
+  try {
+    return { from: from.name, to: path, ...(await (await room()).createBackup(from, path, options(place))) }
+  } finally {
+    await from.close()
+  }
+}
+
+export async function restoreBackup(place: StatePlace, file: string, name?: string): Promise<CopyResult> {
+  const path = resolve(place.cwd, file)
+  let to = ''
+  const copied = await (await room()).restoreBackup(path, async () => {
+    const target = await openTarget(place, name, path)
+    to = target.name
+    return target
+  })
+  return { from: path, to, ...copied }
+}
+
+export async function verifyBackup(place: StatePlace, file: string): Promise<Copied & { readonly at: number }> {
+  return await (await room()).verifyBackup(resolve(place.cwd, file))
+}
+
+const room = () => import('../stores/copy/store-copy.ts')
+
+const options = ({ environment }: StatePlace) => ({
+  now: systemClock.now,
+  newId: randomUUID,
+  failpoint: failpointOf(environment),
+})
+
+const isUrl = (name: string): boolean => /^postgres(ql)?:\/\//.test(name)
+
+/** The folder, or the URL. */
+function storeAt(place: StatePlace, name: string | undefined): string {
+  if (name === undefined) return locate(place).stateDir
+  if (isUrl(name)) return name
+  const path = resolve(place.cwd, name)
+  return basename(path) === 'planfold.db' ? dirname(path) : path
+}
+
+async function openSource(place: StatePlace, name: string | undefined): Promise<CopySource> {
+  const at = storeAt(place, name)
+  if (isUrl(at)) return await (await postgres()).openPostgresSource(onPostgres(place, at))
+  return await (await sqlite()).openSqliteSource(inFolder(at))
+}
+
+async function openTarget(place: StatePlace, name: string | undefined, source: string): Promise<CopyTarget> {
+  const at = storeAt(place, name)
+  if (isUrl(at)) {
+    makeStateDir(locate(place).stateDir)
+    return await (await postgres()).openPostgresTarget(onPostgres(place, at), source)
+  }
+  makeStateDir(at)
+  return await (await sqlite()).openSqliteTarget(inFolder(at), source)
+}
+
+const sqlite = () => import('../stores/sqlite/copy-sqlite.ts')
+const postgres = () => import('../stores/postgres/copy-postgres.ts')
+
+const inFolder = (folder: string) => ({
+  folder,
+  clock: systemClock,
+  host: thisHost(process.pid),
+  newId: randomUUID,
+})
+
+function onPostgres(place: StatePlace, url: string) {
+  const { now } = systemClock
+  const folder = join(locate(place).stateDir, 'blobs')
+  return { url, now, blobs: new BlobsFiles({ folder, now, newId: randomUUID }) }
+}
