@@ -13,6 +13,7 @@ const RULES = [
 const FACES = ['operations', 'server', 'client', 'cli', 'extras/compat'].map(room => `src/${room}/**/*.test.ts`)
 const ENGINE = [
   'safety',
+  'queues',
   'stores',
   'workspace',
   'runners',

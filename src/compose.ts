@@ -3,10 +3,10 @@
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { VERSION } from './cli/version.ts'
 import type { Composed, ComposeOptions } from './composition/composition.ts'
-import { usualDatabase } from './composition/database.ts'
+import { usualDatabase, workspaceIdIn } from './composition/database.ts'
 import { ABOUT, type Environment, failpointOf, leaseMsOf, quotaOf } from './composition/environment.ts'
 import { onceEach, whenAsked } from './composition/lazy-room.ts'
 import { locate, makeStateDir, NoState } from './composition/state-folder.ts'
@@ -18,6 +18,7 @@ import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Publisher, Publishers } from './engine/notifications/publisher.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { findExtra, hasExtra, missingFailure, openExtra, withoutExtra } from './extras.ts'
+import { QueueLocal } from './queues/local.ts'
 import type { Models, ModelsPlace } from './runners/models.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import type { Runner } from './runners/runner.ts'
@@ -48,6 +49,9 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   }
   if (!reading) makeStateDir(stateDir)
   const clock = systemClock
+  const workspace =
+    database === undefined ? null : { id: workspaceIdIn(stateDir), root: existsSync(root) ? realpathSync(root) : root }
+  const labels = new Set([process.platform, process.arch, ...(options.labels ?? [])])
   const failpoint = failpointOf(environment)
   const opening = {
     folder: stateDir,
@@ -60,7 +64,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const [store, caller] = await Promise.all([
     database !== undefined
       ? import('./stores/postgres/store-postgres.ts').then(({ StorePostgres }) =>
-          StorePostgres.open({ ...opening, url: database }),
+          StorePostgres.open({ ...opening, url: database, workspace: workspace! }),
         )
       : reading
         ? import('./stores/sqlite/store-sqlite-readonly.ts').then(({ StoreReading }) => StoreReading.open(opening))
@@ -104,7 +108,11 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     random: randomBytes,
     root,
     stateDir,
-    ...(database === undefined ? {} : { workspaceId: (folder: string) => `${opening.host.host}:${folder}` }),
+    ...(workspace === null
+      ? {}
+      : { workspaceId: (folder: string) => `${workspace.id}:${relative(workspace.root, folder)}` }),
+    queue: everyMs => store.shared?.queue(labels) ?? new QueueLocal({ store, clock, everyMs }),
+    labels,
     environment,
     agentLogin: async agent =>
       (await (await findExtra('agents'))?.loginOf({ environment, root, stateDir }, agent)) ?? null,
@@ -121,6 +129,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     feed: openFeed(store),
     root,
     stateDir,
+    labels: [...labels],
     now: clock.now,
     git: rooms.git as Git,
     runners,

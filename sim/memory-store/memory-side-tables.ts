@@ -95,6 +95,11 @@ export function memoryOwners(disk: MemoryDisk): OwnerTable {
       }
       return found
     },
+    all: () => [...disk.owners.values()],
+    describe(id, about) {
+      const owner = disk.owners.get(id)
+      if (owner !== undefined) disk.put(disk.owners, id, { ...owner, about })
+    },
     idle() {
       const busy = new Set(Array.from(disk.plans.values(), plan => plan.owner))
       return [...disk.owners.values()].filter(owner => !busy.has(owner.id))

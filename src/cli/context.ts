@@ -64,6 +64,7 @@ export async function withState<T>(
     readonly root?: string
     readonly reading?: boolean
     readonly serving?: boolean
+    readonly labels?: readonly string[]
   },
   body: (composed: Composed) => Promise<T>,
 ): Promise<T> {
@@ -76,6 +77,7 @@ export async function withState<T>(
     create: options.create,
     reading: options.reading,
     serving: options.serving,
+    ...(options.labels === undefined ? {} : { labels: options.labels }),
     dir,
     root: options.root,
     // A folder that was named for one command has its own store.

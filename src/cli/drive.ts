@@ -182,6 +182,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     }
     if (driven.status === 'lost') throw await lostTo(composed, plan, name)
     if (driven.status === 'short') throw shortEnd(name, driven.shortage)
+    if (driven.status === 'elsewhere') throw elsewhere(`'${name}'`, driven)
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary !== null) await follower.reach(summary.version)
   } catch (error) {
@@ -220,6 +221,18 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
 const isLeft = async ({ engine }: Composed, { plan, leaves }: DriveTask): Promise<boolean> =>
   leaves !== undefined &&
   (await engine.ask({ type: 'summary', plan }))?.waiting.some(({ task }) => task === leaves) === true
+
+/** Another worker has to drive it. */
+function elsewhere(name: string, { reason, labels }: Extract<Driven, { readonly status: 'elsewhere' }>): CliError {
+  const worker = ['planfold worker', ...labels.map(label => `--label ${label}`)].join(' ')
+  const where = labels.length === 0 ? 'there' : 'where that is'
+  return new CliError(
+    EXIT.waits,
+    'elsewhere',
+    `${name} cannot be driven here: ${reason}`,
+    `${where}, start \`${worker}\``,
+  )
+}
 
 const heldOf = (driven: Driven) => (driven.status === 'rested' ? (driven.held ?? []) : [])
 
@@ -420,6 +433,7 @@ export async function carryOut(
         onOutput: (task, text) => reporter?.output(task, text),
       })
       if (driven.status === 'short') throw new DrivingShort(driven.shortage.message)
+      if (driven.status === 'elsewhere') throw elsewhere('the plan', driven)
       if (driven.status === 'held') {
         if (by === null) {
           by = driven.holder

@@ -70,8 +70,8 @@ export const TOPICS: { readonly [name: string]: Topic } = {
     commands: ['validate', 'template', 'import', 'export'],
   },
   server: {
-    about: 'the HTTP server and its tokens',
-    commands: ['serve'],
+    about: 'the HTTP server and its tokens, and workers',
+    commands: ['serve', 'worker', 'top'],
   },
   admin: {
     about: 'emergency stop, checks of machine and store, backups, cleanup, shell completion',

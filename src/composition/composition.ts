@@ -24,6 +24,8 @@ export interface ComposeOptions extends StatePlace {
    * this workspace.
    */
   readonly database?: string
+  /** Labels of this worker, besides those of the machine (`linux`, `x64`): plans may want them, see `place`. */
+  readonly labels?: readonly string[]
   /** Runners of this program, which tasks name: `runner: { use: NAME }`. */
   readonly runners?: readonly CustomRunner[]
   /** How steps are said in what people are handed; plain names when nobody says it. */
@@ -40,6 +42,8 @@ export interface Composed {
   /** The workspace. */
   readonly root: string
   readonly stateDir: string
+  /** Of this worker, see `place` in a plan. */
+  readonly labels: readonly string[]
   readonly now: () => number
   /** The repository around the workspace, for what is no part of a plan. */
   readonly git: Git

@@ -1,7 +1,8 @@
 // Which store is meant: what `--database` or PLANFOLD_DATABASE names, or the person's own setting for this workspace.
 
-import { existsSync, statSync } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { plainHint } from '../domain/hint.ts'
 import { isDatabaseUrl, withoutPassword } from '../format/text/database-url.ts'
 import { settingsFile } from '../safety/files/private-file.ts'
@@ -64,4 +65,24 @@ export async function usualDatabase(
   if (setting.ok) return setting.value ?? undefined
   const { message, hint } = setting.failure
   throw new BadConfiguration(message, hint === undefined ? 'repair the file' : plainHint(hint))
+}
+
+/** A number of the workspace, made once and kept in its data folder: machines that share the disk find the same. */
+export function workspaceIdIn(stateDir: string): string {
+  const file = join(stateDir, 'workspace-id')
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim()
+  const made = randomUUID()
+  try {
+    const draft = `${file}.${made}`
+    writeFileSync(draft, `${made}\n`, { mode: 0o600 })
+    // Another process may be making it: the first one counts, and nobody reads half of it.
+    try {
+      linkSync(draft, file)
+    } finally {
+      rmSync(draft)
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return readFileSync(file, 'utf8').trim()
 }

@@ -68,6 +68,7 @@ const OWN_FOLDERS: ReadonlySet<string> = new Set([
   'scratch',
   'models',
   'config.yaml',
+  'workspace-id',
 ])
 
 /** Known by its name to whoever prints it. */

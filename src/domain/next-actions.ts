@@ -73,6 +73,24 @@ function restOf(state: PlanState, more: boolean): NextActions['rest'] {
   return more ? null : 'waiting'
 }
 
+/** Is there something to do now? A retry that is due later does not count. */
+export function hasWork(next: NextActions): boolean {
+  const { prepare, compensate, commit, propose, rollback, turn } = next
+  const isUnderWay = [...next.perform].length > 0 || prepare.length > 0 || turn
+  return isUnderWay || compensate !== null || commit !== null || propose !== null || rollback !== null
+}
+
+/** May there be a message that was not sent yet? Whoever sends it finds out. */
+export const mayTell = ({ definition, status }: PlanState): boolean =>
+  status !== 'draft' && (definition.notify?.length ?? 0) > 0
+
+/** When somebody should look at the plan: 0 for at once, null for not before its journal grows. */
+export function nextLookAt(state: PlanState, now: Millis): Millis | null {
+  const next = nextActions(state, now)
+  if (hasWork(next) || mayTell(state)) return 0
+  return next.rest === 'ended' ? null : next.wakeAt
+}
+
 /** Only for plans with rules that can propose something. */
 function toPropose(state: PlanState): TaskState | null {
   if (state.status !== 'active' || state.compensating !== null || state.counts.waiting === 0) return null

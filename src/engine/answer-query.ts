@@ -319,6 +319,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
   }),
   inboxFate: read(async (rooms, { id }) => await (await import('./gates/inbox.ts')).inboxFate(rooms, id)),
   position: read(rooms => rooms.store.position()),
+  workers: read(async rooms => await (await import('./loop/list-workers.ts')).listWorkers(rooms)),
   check: administer((rooms, options) => rooms.store.check(options)),
   prune: administer(async (rooms, { before, dryRun, moved: isNamed }) => {
     const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)

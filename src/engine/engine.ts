@@ -128,7 +128,7 @@ export interface AttendOptions {
   readonly stop: AbortSignal
   /** At once: also kills attempts that are unsafe to repeat, and parks their tasks. */
   readonly force?: AbortSignal
-  /** How many plans are driven at once; others wait. */
+  /** How many plans are driven at once; others wait. 16 by default. */
   readonly max?: number
   /** How long a plan is left to another process that gave it an order; one second by default. */
   readonly graceMs?: number
@@ -176,6 +176,8 @@ export type Driven =
       readonly held?: readonly ScopeWait[]
     }
   | { readonly status: 'held'; readonly holder: Holder }
+  /** It cannot be driven by this worker: what it wants, and where that may be. */
+  | { readonly status: 'elsewhere'; readonly reason: string; readonly labels: readonly string[] }
   /** Our lease is lost; its new owner continues. */
   | { readonly status: 'lost' }
   | { readonly status: 'stopped' }

@@ -31,6 +31,7 @@ import type { AttemptFacts, DecisionFacts } from '../domain/views/pages/task-pag
 import type { ProposalCard } from '../domain/views/proposals.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { WireQueries } from '../format/wire/declarations.ts'
+import type { QueueStanding } from '../queues/queue.ts'
 import type {
   AttemptRow,
   CaughtUp,
@@ -71,6 +72,27 @@ export interface KeptFile {
   /** The replaced version; null if a person had deleted the file. */
   readonly kept: TreeEntry | null
   readonly instead: TreeEntry | null
+}
+
+export interface WorkersView {
+  readonly workers: readonly WorkerRow[]
+  /** Null where the store is in the folder of one machine. */
+  readonly queue: QueueStanding | null
+}
+
+export interface WorkerRow {
+  readonly id: string
+  readonly host: string
+  readonly pid: number
+  readonly alive: boolean
+  /** It finishes what runs, and begins nothing new. */
+  readonly draining: boolean
+  readonly labels: readonly string[]
+  /** How many plans it drives at most; null for a process that only drives what it was told to. */
+  readonly concurrency: number | null
+  readonly version: string | null
+  /** Open plans that it drives now. */
+  readonly plans: number
 }
 
 /** A question asked in the middle of work, by an agent or by Planfold; with its answer, if there is one. */
@@ -447,6 +469,7 @@ export interface Answers {
   contract: Contract | null
   /** Everything in all plans that waits for a person, oldest first, each with the answers that the caller may give. */
   inbox: Inbox
+  workers: WorkersView
   /** Questions asked in the middle of work: the open ones, or the requested one with its answer. */
   questions: readonly AskedQuestion[] | null
   /** Approvals that are reviewed together, oldest first. */

@@ -8,6 +8,7 @@ import { MemoryDisk } from '../../sim/memory-store/memory-disk.ts'
 import { type Faults, StoreMemory } from '../../sim/memory-store/store-memory.ts'
 import type { Actor, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
 import type { ActionType, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { QueueLocal } from '../queues/local.ts'
 import { decideRunner } from '../runners/decide/decide-runner.ts'
 import type { Attempt, Outcome, Runner, RunnerTools } from '../runners/runner.ts'
 import { systemClock } from './clock.ts'
@@ -81,6 +82,7 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
     stateDir: join(root, '.planfold'),
     environment: {},
     leaseMs: 60_000,
+    queue: everyMs => new QueueLocal({ store, clock: systemClock, everyMs }),
     about: 'a test',
   }
   const engine = new EngineLocal(rooms, trusted(ME))

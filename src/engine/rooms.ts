@@ -4,6 +4,7 @@ import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
 import type { AgentLogin } from '../domain/plan-rules/agent-request.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
+import type { Queue } from '../queues/queue.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { Sandbox } from '../safety/sandbox/sandbox.ts'
@@ -36,6 +37,10 @@ export interface Rooms {
   /** Absent if tracing is off. */
   readonly tracer?: Tracer
   readonly processes: ProcessTree
+  /** Where to look for plans that want a driver; absent if none is sought here. */
+  readonly queue?: (everyMs: number) => Queue
+  /** What plans may want of who drives them, see `place` in a plan. */
+  readonly labels?: ReadonlySet<string>
   readonly clock: Clock
   readonly random: (bytes: number) => Uint8Array
   readonly root: string

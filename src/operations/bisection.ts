@@ -362,6 +362,8 @@ class Search {
         throw new SearchHalted({ status: 'lost', name })
       case 'short':
         throw new SearchHalted({ status: 'short', name, shortage: driven.shortage })
+      case 'elsewhere':
+        throw new SearchHalted({ status: 'refused', refusal: { code: 'conflict', message: driven.reason } })
       default:
         return driven satisfies never
     }

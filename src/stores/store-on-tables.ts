@@ -103,6 +103,7 @@ interface Parts {
   readonly host: Host
   readonly newId: () => string
   readonly heartbeat?: Heartbeat | undefined
+  readonly shared?: door.Shared
   readonly foldEvery?: number
   /** A consistent view of the tables for a check that yields. */
   readonly snapshot: () => Snapshot | Promise<Snapshot>
@@ -121,6 +122,7 @@ export class StoreOnTables implements door.Store {
   readonly leases: LeasesOnTables
   readonly claims: door.Claims
   readonly reservations: door.Reservations
+  readonly shared?: door.Shared
   readonly halts: door.Halts
   readonly logs: door.Logs
   readonly blobs: ContentStore
@@ -137,6 +139,7 @@ export class StoreOnTables implements door.Store {
   constructor(parts: Parts) {
     this.#parts = parts
     const { transactions, clock, host, heartbeat, newId } = parts
+    if (parts.shared !== undefined) this.shared = parts.shared
     this.leases = new LeasesOnTables({ transactions, clock, host, newId, ...(heartbeat && { heartbeat }) })
     this.#appending = {
       leaseMsOf: owner => this.leases.renewable(owner),

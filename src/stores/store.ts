@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Reserves } from '../domain/result.ts'
 import type { PlanState } from '../domain/state/state.ts'
+import type { Queue, QueueStanding } from '../queues/queue.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
 import type {
   AttemptQuery,
@@ -100,6 +101,8 @@ export interface Store {
   readonly leases: Leases
   readonly claims: Claims
   readonly reservations: Reservations
+  /** How plans are shared among workers; absent where the store is in the folder of one machine. */
+  readonly shared?: Shared
   readonly halts: Halts
   readonly logs: Logs
   readonly blobs: SnapshotBlobs
@@ -253,7 +256,9 @@ export interface Found {
 
 export interface Leases {
   /** Registers this process; renewed outside the event loop until `stop`. */
-  open(options: { readonly leaseMs: number }): Promise<Owner>
+  open(options: { readonly leaseMs: number; readonly about?: string }): Promise<Owner>
+  /** Every process that has a lease, or had one and was not missed yet. */
+  owners(): Promise<readonly OwnerRow[]>
   /**
    * Takes the plan, or returns its owner. A dead owner on this host is taken over at once, any other after its lease. With `over`, only that
    * dead owner is taken over: the one whose processes the caller has already ended.
@@ -269,7 +274,19 @@ export interface Owner {
   readonly id: string
   /** Aborted when the lease could not be renewed in time. */
   readonly lost: AbortSignal
+  /** What others are told of it. */
+  describe(about: string): Promise<void>
   stop(): Promise<void>
+}
+
+export interface OwnerRow {
+  readonly id: string
+  readonly host: string
+  readonly pid: number
+  readonly alive: boolean
+  readonly about: string
+  /** Open plans that it drives. */
+  readonly plans: readonly PlanId[]
 }
 
 export interface Lease {
@@ -322,6 +339,32 @@ export interface ScopeHolder {
   /** From `holders`, only its patterns that overlap. */
   readonly paths: readonly string[]
   readonly since: Millis
+}
+
+// Workers of several machines on one store
+
+export interface Shared {
+  /** What workers here are told apart by. */
+  readonly here: { readonly workspace: string; readonly root: string }
+  /** For a worker with these labels, in the workspace that the store was opened for. */
+  queue(labels: ReadonlySet<string>): Queue
+  /** Null for a plan that is not there. */
+  workspaceOf(plan: PlanId): Promise<PlanWorkspace | null>
+  standing(): Promise<QueueStanding>
+}
+
+/** The folder that the plans of a process work in, the same on every machine that has it. */
+export interface PlansWorkspace {
+  readonly id: string
+  readonly root: string
+}
+
+export interface PlanWorkspace {
+  /** Is it the one that the store was opened for? */
+  readonly here: boolean
+  /** Where it was seen last. */
+  readonly host: string
+  readonly root: string
 }
 
 // The kill switch: one note for all processes of this store

@@ -31,6 +31,8 @@ export interface Tables {
   readonly journal: JournalTable
   readonly projections: ProjectionTables
   readonly owners: OwnerTable
+  /** Absent where processes find out themselves what is due. */
+  readonly queue?: QueueTable
   readonly claims: ClaimTable
   readonly reservations: ReservationTable
   readonly halts: HaltTable
@@ -172,6 +174,8 @@ export interface OwnerRecord {
   readonly expires: number
   /** The same by the wall clock, for other machines. */
   readonly until: Millis
+  /** What it says of itself, as JSON; empty for a process that only drives what it was told to. */
+  readonly about: string
 }
 
 export interface OwnerTable {
@@ -185,6 +189,13 @@ export interface OwnerTable {
   letGo(no: number, owner: string): void
   held(status: PlanStatus): readonly { readonly plan: PlanId; readonly owner: OwnerRecord }[]
   idle(): readonly OwnerRecord[]
+  all(): readonly OwnerRecord[]
+  describe(id: string, about: string): void
+}
+
+export interface QueueTable {
+  /** Written with an entry: when somebody should look at the plan (0: at once), and, where they may have changed, the labels it wants. */
+  put(no: number, due: () => { readonly at: Millis | null; readonly needs?: readonly string[] }): void
 }
 
 export interface ClaimRecord {

@@ -57,6 +57,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     reviews: { type: 'reviews', plan },
     inboxFate: { type: 'inboxFate', id: 'nothing' },
     position: { type: 'position' },
+    workers: { type: 'workers' },
     check: { type: 'check' },
     prune: { type: 'prune', before: 0, dryRun: true },
     proposals: { type: 'proposals', plan },

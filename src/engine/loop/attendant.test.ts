@@ -28,11 +28,13 @@ function attended(script?: Script, options: Partial<AttendOptions> = {}) {
   let roundsGone = 0
   let live = 0
   let most = 0
-  const hand: Pick<Worker, 'drive' | 'orphans' | 'tell'> = {
-    orphans: async () => {
-      roundsGone++
-      return await room.worker.orphans()
-    },
+  const { leases } = room.rooms.store
+  const orphans = leases.orphans.bind(leases)
+  leases.orphans = async () => {
+    roundsGone++
+    return await orphans()
+  }
+  const hand: Pick<Worker, 'drive' | 'tell'> = {
     tell: (plan, more) => room.worker.tell(plan, more),
     async drive(plan, more) {
       drives.set(plan, (drives.get(plan) ?? 0) + 1)

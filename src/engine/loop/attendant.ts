@@ -1,13 +1,15 @@
 // Drives plans inside a long-lived process: every plan that has work and no owner, at first and then as the journal grows. A plan that only
-// waits for people or agents costs nothing until its journal changes.
+// waits for people or agents costs nothing until its journal changes. The queue says where to look.
 //
-//   journal ──► moved ──► has it work now? ──► queued ──► driven (at most `max`) ──► checked again
-//                          └─ later: a timer               └─ held by others, or no progress: put off
+//   queue ──► has it work now? ──► in line ──► driven (at most `max`) ──► checked again
+//              └─ later: back to the queue       └─ held by others, or no progress: put off
 
 import type { PlanId } from '../../domain/id.ts'
-import { type NextActions, nextActions } from '../../domain/next-actions.ts'
+import { PLANS_AT_ONCE } from '../../domain/limits.ts'
+import { hasWork, mayTell, nextActions } from '../../domain/next-actions.ts'
+import { lacksLabels } from '../../domain/rules/scheduling.ts'
 import type { PlanState } from '../../domain/state/state.ts'
-import type { PlanStatus } from '../../domain/status.ts'
+import type { Queue } from '../../queues/queue.ts'
 import type { Entry, Position, Store } from '../../stores/store.ts'
 import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import type { AttendOptions, Driven, Worker } from '../engine.ts'
@@ -33,7 +35,6 @@ function listenForOrders(store: Store, listener: Listener): void {
   listeners.set(store, listener)
 }
 
-const MAX_DEFAULT = 16
 const REST_MS = 25
 const ROUND_MS = 5_000
 /** A plan with nothing running whose next step is due later than this gives its slot to others; a timer brings it back in time. */
@@ -46,7 +47,6 @@ const GRACE_MS = 1_000
 const ORDERED_MS = 10_000
 const TIDY_MS = 60_000
 const PAGE = 200
-const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 
 interface PutOff {
   readonly at: number
@@ -55,7 +55,9 @@ interface PutOff {
   readonly version: number | null
 }
 
-type PlanDriver = Pick<Worker, 'drive' | 'orphans' | 'tell'>
+type PlanDriver = Pick<Worker, 'drive' | 'tell'>
+
+const NO_LABELS: ReadonlySet<string> = new Set()
 
 export async function attend(driver: PlanDriver, rooms: Rooms, options: AttendOptions): Promise<void> {
   await new Attendant(driver, rooms, options).run()
@@ -65,6 +67,7 @@ class Attendant {
   readonly #driver: PlanDriver
   readonly #rooms: Rooms
   readonly #options: AttendOptions
+  readonly #queue: Queue
   readonly #bell = new Bell()
   readonly #everyMs: number
   readonly #max: number
@@ -74,7 +77,6 @@ class Attendant {
   readonly #moved = new Set<PlanId>()
   readonly #line = new Set<PlanId>()
   readonly #driving = new Map<PlanId, Promise<void>>()
-  readonly #wakes = new Map<PlanId, number>()
   /** Held by others, or driving them at this version had no effect: not to be driven before this time on the monotonic clock. */
   readonly #later = new Map<PlanId, PutOff>()
   /** Waiting for files that other plans have reserved. They occupy no slot, and are checked again when one of those plans changes. */
@@ -87,7 +89,9 @@ class Attendant {
     this.#rooms = rooms
     this.#options = options
     this.#everyMs = options.everyMs ?? ROUND_MS
-    this.#max = Math.max(1, options.max ?? MAX_DEFAULT)
+    this.#max = Math.max(1, options.max ?? PLANS_AT_ONCE)
+    if (rooms.queue === undefined) throw new Error('bug: plans are attended without a queue')
+    this.#queue = rooms.queue(this.#everyMs)
     this.#graceMs = options.graceMs ?? GRACE_MS
     this.#shortages = new ShortageWatch(rooms, this.#everyMs)
     listenForOrders(rooms.store, plan => void this.#ordered.set(plan, rooms.clock.monotonic()))
@@ -100,7 +104,6 @@ class Attendant {
     stop.addEventListener('abort', ring)
     const after = await this.#tried(() => store.position())
     const following = this.#follow(after ?? 0)
-    await this.#tried(() => this.#findOpen())
     let roundAt = clock.monotonic()
     let tidyAt = roundAt + TIDY_MS
     // Only the next round and the stop wait for it.
@@ -114,8 +117,9 @@ class Attendant {
         tidying = tidying.then(async () => void (await this.#tried(() => store.tidy())))
         tidyAt = clock.monotonic() + TIDY_MS
       }
-      this.#wakeDue()
+      this.#findPutOff()
       if (clock.monotonic() >= this.#shortages.nextAt) await this.#tried(() => this.#shortages.resumeDue())
+      await this.#tried(() => this.#takeDue())
       await this.#lookAtMoved()
       this.#fill()
       if (this.#moved.size === 0 && !stop.aborted) await this.#bell.wait(clock, this.#untilNext(roundAt))
@@ -161,24 +165,12 @@ class Attendant {
     if (isHeld && entry.fence !== null) return
     if (this.#isOrdered(entry.plan)) this.#later.delete(entry.plan)
     else if (entry.fence === null) this.#putOff(entry.plan, null, this.#graceMs)
-    this.#moved.add(entry.plan)
+    this.#queue.heard(entry)
     this.#bell.ring()
-  }
-
-  async #findOpen(): Promise<void> {
-    const { store } = this.#rooms
-    for (const status of OPEN) {
-      for (let cursor: string | null = ''; cursor !== null && !this.#options.stop.aborted; ) {
-        const page = await store.plans({ status, limit: PAGE, ...(cursor === '' ? {} : { cursor }) })
-        for (const { id } of page.items) this.#moved.add(id)
-        cursor = page.next
-      }
-    }
   }
 
   async #round(): Promise<void> {
     await sweepClaims(this.#rooms)
-    for (const plan of await this.#driver.orphans()) this.#moved.add(plan)
     for (const plan of [...this.#ordered.keys()]) if (!this.#isOrdered(plan)) this.#ordered.delete(plan)
   }
 
@@ -187,13 +179,11 @@ class Attendant {
     return this.#rooms.clock.monotonic() - (this.#ordered.get(plan) ?? Number.NEGATIVE_INFINITY) < ORDERED_MS
   }
 
-  #wakeDue(): void {
-    const now = this.#rooms.clock.now()
-    for (const [plan, at] of this.#wakes) {
-      if (at > now) continue
-      this.#wakes.delete(plan)
-      this.#moved.add(plan)
-    }
+  async #takeDue(): Promise<void> {
+    for (const plan of await this.#queue.take(this.#max - this.#driving.size - this.#line.size)) this.#moved.add(plan)
+  }
+
+  #findPutOff(): void {
     const ticks = this.#rooms.clock.monotonic()
     for (const [plan, { at }] of this.#later) if (at <= ticks && !this.#isAtWork(plan)) this.#moved.add(plan)
   }
@@ -214,18 +204,18 @@ class Attendant {
   async #look(plan: PlanId): Promise<void> {
     const { store, clock } = this.#rooms
     const state = await store.state(plan)
-    this.#wakes.delete(plan)
     if (state === null) return
     const { version } = state
     this.#shortages.look(state)
     const next = nextActions(state, clock.now())
     const later = this.#later.get(plan)
     const isPutOff = later !== undefined && later.at > clock.monotonic() && (later.version ?? version) === version
-    const isWanted = hasWork(next) || this.#hasNews(state)
+    const isWanted = this.#mayDrive(state) && (hasWork(next) || this.#hasNews(state))
     if (isWanted && isPutOff && this.#scopes.has(plan)) return await this.#lookAtScopes(state)
     if (isWanted && !isPutOff) this.#line.add(plan)
     if (!isWanted) this.#later.delete(plan)
-    if (!isWanted && next.wakeAt !== null) this.#wakes.set(plan, next.wakeAt)
+    if (!isWanted && this.#mayDrive(state))
+      await this.#queue.rest(plan, version, next.rest === 'ended' ? null : next.wakeAt)
   }
 
   async #lookAtScopes({ id }: PlanState): Promise<void> {
@@ -239,8 +229,13 @@ class Attendant {
     }
   }
 
-  #hasNews({ id, definition, status, version }: PlanState): boolean {
-    return status !== 'draft' && (definition.notify?.length ?? 0) > 0 && this.#notified.get(id) !== version
+  /** Another worker may have the labels that it wants. */
+  #mayDrive({ definition }: PlanState): boolean {
+    return lacksLabels(definition, this.#rooms.labels ?? NO_LABELS).length === 0
+  }
+
+  #hasNews(state: PlanState): boolean {
+    return mayTell(state) && this.#notified.get(state.id) !== state.version
   }
 
   #fill(): void {
@@ -299,8 +294,7 @@ class Attendant {
   #untilNext(roundAt: number): number {
     const { clock } = this.#rooms
     let wait = Math.min(roundAt, this.#shortages.nextAt) - clock.monotonic()
-    const now = clock.now()
-    for (const at of this.#wakes.values()) wait = Math.min(wait, at - now)
+    wait = Math.min(wait, this.#queue.quietMs())
     for (const [plan, { at }] of this.#later) if (!this.#isAtWork(plan)) wait = Math.min(wait, at - clock.monotonic())
     return Math.max(0, wait)
   }
@@ -316,11 +310,4 @@ class Attendant {
   }
 }
 
-const isElsewhere = ({ status }: Driven): boolean => status === 'held' || status === 'lost'
-
-/** Is there something to do now? A retry that is due later does not count. */
-function hasWork(next: NextActions): boolean {
-  const { prepare, compensate, commit, propose, rollback, turn } = next
-  const isUnderWay = [...next.perform].length > 0 || prepare.length > 0 || turn
-  return isUnderWay || compensate !== null || commit !== null || propose !== null || rollback !== null
-}
+const isElsewhere = ({ status }: Driven): boolean => status === 'held' || status === 'lost' || status === 'elsewhere'

@@ -3,6 +3,8 @@
 import { setMaxListeners } from 'node:events'
 import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
+import { PLANS_AT_ONCE } from '../../domain/limits.ts'
+import { lacksLabels } from '../../domain/rules/scheduling.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Claimed, type Entry, type Lease, LeaseLost, type Owner } from '../../stores/store.ts'
 import type { AttendOptions, Driven, DriveOptions, RescueOptions, Worker } from '../engine.ts'
@@ -20,6 +22,8 @@ export class WorkerLocal implements Worker {
   readonly #driving = new Map<PlanId, Promise<unknown>>()
   /** True if one tracer already receives all entries, so that loops need not trace their own. */
   #tellsAll = false
+  /** While it drives whatever is due: what others are told of it. */
+  #about: string | undefined
   /** The fence under which each plan was driven here last. */
   readonly #fences = new Map<PlanId, number>()
 
@@ -52,6 +56,7 @@ export class WorkerLocal implements Worker {
   async attend(options: AttendOptions): Promise<void> {
     const rooms = this.#rooms
     const { attend } = await lazy.attendant()
+    this.#tellAbout(options)
     if (rooms.tracer === undefined) return await attend(this, rooms, options)
     const tell = (await lazy.tracerFeed()).entryTracer(rooms)
     this.#tellsAll = true
@@ -110,11 +115,13 @@ export class WorkerLocal implements Worker {
     const forget = () => {
       if (this.#owner === opened) this.#owner = null
     }
-    const opened: Promise<Owner> = this.#rooms.store.leases.open({ leaseMs: this.#rooms.leaseMs }).then(
+    const about = this.#about === undefined ? {} : { about: this.#about }
+    const opened: Promise<Owner> = this.#rooms.store.leases.open({ leaseMs: this.#rooms.leaseMs, ...about }).then(
       owner => {
         // Every loop listens to it, and there may be many.
         setMaxListeners(0, owner.lost)
         owner.lost.addEventListener('abort', forget)
+        if (this.#about !== undefined) owner.lost.addEventListener('abort', () => void this.#open().catch(() => {}))
         return owner
       },
       error => {
@@ -124,6 +131,21 @@ export class WorkerLocal implements Worker {
     )
     this.#owner = opened
     return opened
+  }
+
+  /** It is listed as a worker from now on, also before it drives its first plan. Who cannot be listed drives all the same. */
+  #tellAbout({ max = PLANS_AT_ONCE, stop }: AttendOptions): void {
+    const { labels = [], about: version, store } = this.#rooms
+    const told = { labels: [...labels], concurrency: max, version, ...store.shared?.here }
+    this.#about = JSON.stringify(told)
+    const listed = this.#open().catch(() => null)
+    stop.addEventListener('abort', () => {
+      this.#about = JSON.stringify({ ...told, draining: true })
+      void listed
+        .then(() => this.#owner)
+        .then(owner => owner?.describe(this.#about!))
+        .catch(() => {})
+    })
   }
 
   /** Null if our lease expired unnoticed. */
@@ -169,6 +191,8 @@ export class WorkerLocal implements Worker {
 
   async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
     const { store } = this.#rooms
+    const elsewhere = await whyElsewhere(this.#rooms, plan)
+    if (elsewhere !== null) return elsewhere
     const halt = await store.halts.get()
     if (halt !== null && (await pauseHalted(store, plan, halt)) === null) return { status: 'rested', rest: 'paused' }
     const owner = await this.#open()
@@ -234,6 +258,25 @@ export class WorkerLocal implements Worker {
       : `its worktree could not be created: ${placed.failure.message} ${plainHint(placed.failure.hint ?? '')}`
     const paused = await store.update(plan, { type: 'pause', reason }, { actor: 'engine' as Actor })
     return paused.ok ? null : rooms
+  }
+}
+
+/** Another worker has what the plan wants. */
+async function whyElsewhere({ store, labels }: Rooms, plan: PlanId): Promise<Driven | null> {
+  const workspace = await store.shared?.workspaceOf(plan)
+  if (workspace?.here === false)
+    return {
+      status: 'elsewhere',
+      reason: `its files are in ${workspace.root} on ${workspace.host}, not here`,
+      labels: [],
+    }
+  const state = await store.state(plan)
+  const lacks = state === null || labels === undefined ? [] : lacksLabels(state.definition, labels)
+  if (lacks.length === 0) return null
+  return {
+    status: 'elsewhere',
+    reason: `it wants a worker with ${lacks.length === 1 ? 'the label' : 'the labels'} ${lacks.join(', ')}`,
+    labels: lacks,
   }
 }
 

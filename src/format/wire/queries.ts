@@ -100,6 +100,8 @@ export const QUERIES = {
   questions: of('questions', { ...plan, id: reference.exactOptional() }),
   reviews: of('reviews', plan),
   position: of('position', {}),
+  /** Who drives plans, and what waits for somebody. */
+  workers: of('workers', {}),
   /** `since`: the caller's version; if it is current, the answer is `unchanged`. */
   record: of('record', { ...plan, since: count.exactOptional() }),
   /** The existing ones of these names or ids, in this order. */

@@ -23,6 +23,17 @@ export const observingRoutes = [
         ? { status: 200, raw: await rooms.meter.text() }
         : outOfScope('the numbers are about all plans'),
   }),
+  route({
+    method: 'GET',
+    path: '/workers',
+    right: 'read',
+    about: 'Who drives plans, and which plans wait for a worker.',
+    answers: { 200: { about: 'workers and queue', body: 'Workers' } },
+    handle: async ({ engine, who }) =>
+      who.scope === null
+        ? ok(onWire(await engine.ask({ type: 'workers' })))
+        : outOfScope('the workers are those of all plans'),
+  }),
   route<ReadBy<typeof stepsQuery>>({
     method: 'GET',
     path: '/steps',

@@ -6,6 +6,7 @@ import { decide } from '../../domain/decide.ts'
 import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS } from '../../domain/limits.ts'
+import { nextLookAt } from '../../domain/next-actions.ts'
 import { refuse } from '../../domain/refusal.ts'
 import { claimUntil, refuseAlive } from '../leases/claims.ts'
 import type { Clock, Host } from '../leases/host.ts'
@@ -185,6 +186,10 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
   kept.tail += events.length
   tables.journal.addEntry(kept.no, stored, doneCount(state))
   tables.projections.apply(kept.no, project(events, now, state))
+  tables.queue?.put(kept.no, () => ({
+    at: nextLookAt(state, now),
+    ...(events.some(setsPlace) ? { needs: state.definition.place ?? [] } : {}),
+  }))
   for (const event of events) {
     if (event.type === 'plan.created' || event.type === 'plan.revised') kept.definitionVersion = version
     followClaim(tables, room, kept, event)
@@ -193,6 +198,8 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
   if (kept.tail >= room.foldEvery && kept.tail >= state.order.length) room.foldDue(plan, kept)
   return { ok: true, version, position, events, state, heldUntil }
 }
+
+const setsPlace = ({ type }: Event): boolean => type === 'plan.created' || type === 'plan.revised'
 
 /** The lease of a claim begins with its entry, so that it expires even if the agent dies before its first heartbeat. */
 function followClaim(tables: Tables, room: Appending, { no, state }: Kept, event: Event): void {

@@ -4,7 +4,7 @@
 //   free ─claim→ held ─release→ free          held, and its owner dead or expired ─claim→ held by another, fence + 1
 
 import type { PlanId } from '../../domain/id.ts'
-import { type Claimed, type Holder, LeaseLost, type Leases, type Owner, StoreFull } from '../store.ts'
+import { type Claimed, type Holder, LeaseLost, type Leases, type Owner, type OwnerRow, StoreFull } from '../store.ts'
 import type { OwnerRecord, Tables, Transactions } from '../tables.ts'
 import type { Clock, Host } from './host.ts'
 import { holdsLease, isAlive, leaseFor } from './liveness.ts'
@@ -25,6 +25,7 @@ export interface LeaseOptions {
 }
 
 const LEASE_DEFAULT_MS = 10_000
+const OPEN = ['active', 'paused'] as const
 
 /** Releasing a lease must not fail because of a full disk. */
 function passOverFull(error: unknown): void {
@@ -39,14 +40,15 @@ export class LeasesOnTables implements Leases {
     this.#room = room
   }
 
-  async open(options: { readonly leaseMs: number }): Promise<Owner> {
+  async open(options: { readonly leaseMs: number; readonly about?: string }): Promise<Owner> {
     const { transactions, host, heartbeat, newId } = this.#room
     const leaseMs = options.leaseMs > 0 ? options.leaseMs : LEASE_DEFAULT_MS
     const id = newId()
+    const { about = '' } = options
     await transactions.write(tables => {
       for (const idle of tables.owners.idle()) if (!isAlive(this.#room, idle)) tables.owners.remove(idle.id)
       const { host: name, boot, pids, pid, startTime } = host
-      tables.owners.add({ id, host: name, boot, pids, pid, startTime, ...leaseFor(this.#room, leaseMs) })
+      tables.owners.add({ id, host: name, boot, pids, pid, startTime, about, ...leaseFor(this.#room, leaseMs) })
     })
     const lost = new AbortController()
     const beat = heartbeat?.({ id, leaseMs }, () => lost.abort())
@@ -57,7 +59,8 @@ export class LeasesOnTables implements Leases {
       await transactions.write(tables => tables.owners.remove(id)).catch(passOverFull)
     }
     this.#owners.set(id, { leaseMs, lost, stop })
-    return { id, lost: lost.signal, stop }
+    const describe = (text: string) => transactions.write(tables => tables.owners.describe(id, text))
+    return { id, lost: lost.signal, describe, stop }
   }
 
   claim(plan: PlanId, owner: Owner, options?: { readonly over: string | null }): Promise<Claimed> {
@@ -98,6 +101,17 @@ export class LeasesOnTables implements Leases {
     return this.#room.transactions.read(tables =>
       tables.owners.held('active').flatMap(({ plan, owner }) => (isAlive(this.#room, owner) ? [] : [plan])),
     )
+  }
+
+  async owners(): Promise<readonly OwnerRow[]> {
+    return this.#room.transactions.read(tables => {
+      const held = OPEN.flatMap(status => tables.owners.held(status))
+      return tables.owners.all().map(owner => {
+        const { id, host, pid, about } = owner
+        const plans = held.flatMap(one => (one.owner.id === id ? [one.plan] : []))
+        return { id, host, pid, about, alive: isAlive(this.#room, owner), plans }
+      })
+    })
   }
 
   async renew(): Promise<void> {

@@ -33,7 +33,13 @@ export type Guard =
 
 /** Hashes are hexadecimal. A negative position is that of the n-th entry of the call. */
 export type Write =
-  | { readonly w: 'plan'; readonly no: number; readonly id: string; readonly row: PlanRecord }
+  | {
+      readonly w: 'plan'
+      readonly no: number
+      readonly id: string
+      readonly row: PlanRecord
+      readonly workspace: string
+    }
   | { readonly w: 'move'; readonly no: number; readonly row: PlanRecord }
   | {
       readonly w: 'entry'
@@ -48,6 +54,9 @@ export type Write =
       readonly hash: string
       readonly format: number
       readonly done: number
+      /** When somebody should look at the plan, and the labels it wants, where they changed. */
+      due?: number | null
+      needs?: readonly string[]
     }
   | { readonly w: 'tasks'; readonly no: number; readonly rows: readonly TaskRecord[]; readonly all: boolean }
   | { readonly w: 'attempt'; readonly no: number; readonly change: AttemptChange }
@@ -65,6 +74,7 @@ export type Write =
   | { readonly w: 'owner'; readonly row: OwnerRecord }
   | { readonly w: 'renew'; readonly id: string; readonly expires: number; readonly until: number }
   | { readonly w: 'leave'; readonly id: string }
+  | { readonly w: 'describe'; readonly id: string; readonly about: string }
   | { readonly w: 'hold'; readonly no: number; readonly owner: string; readonly fence: number; readonly since: number }
   | { readonly w: 'let-go'; readonly no: number; readonly owner: string }
   | { readonly w: 'log'; readonly no: number; readonly ordinal: number; readonly chunk: LogChunk }
@@ -180,7 +190,10 @@ BEGIN
       VALUES (no, (write->>'v')::int, first - 1 - (write->>'p')::bigint, (write->>'at')::bigint, write->>'actor', (write->>'fence')::bigint,
         (write->>'done')::int, write->>'body', decode(write->>'blob', 'hex'), decode(write->>'hash', 'hex'), (write->>'format')::int);
     UPDATE heads SET version = (write->>'v')::int, at = (write->>'at')::bigint, done = (write->>'done')::int,
-      hash = decode(write->>'hash', 'hex') WHERE plan_no = no;
+      hash = decode(write->>'hash', 'hex'), wake_at = (write->>'due')::bigint WHERE plan_no = no;
+    IF write ? 'needs' THEN
+      UPDATE heads SET needs = ARRAY(SELECT jsonb_array_elements_text(write->'needs')) WHERE plan_no = no;
+    END IF;
   WHEN 'tasks' THEN
     IF (write->>'all')::boolean THEN
       DELETE FROM tasks WHERE plan_no = no AND ordinal NOT IN (SELECT (one->>'ordinal')::int FROM jsonb_array_elements(write->'rows') one);
@@ -203,7 +216,7 @@ BEGIN
     INSERT INTO plans (plan_no, id, name, title, goal_text, goal, session, agent, status, revision, tasks, archived, created_at)
       VALUES (no, write->>'id', r->>'name', r->>'title', r->>'goalText', r->>'goal', r->>'session', r->>'agent', r->>'status',
         (r->>'revision')::int, (r->>'tasks')::int, 0, (r->>'createdAt')::bigint);
-    INSERT INTO heads (plan_no, version, at, done, hash, fence) VALUES (no, 0, 0, 0, '', 0);
+    INSERT INTO heads (plan_no, version, at, done, hash, fence, workspace) VALUES (no, 0, 0, 0, '', 0, write->>'workspace');
   WHEN 'move' THEN
     UPDATE plans SET name = r->>'name', title = r->>'title', goal_text = r->>'goalText', goal = r->>'goal', session = r->>'session',
       agent = r->>'agent', status = r->>'status', revision = (r->>'revision')::int, tasks = (r->>'tasks')::int,
@@ -233,13 +246,14 @@ BEGIN
       WHERE plan_no = no AND ordinal = (write->>'ordinal')::int;
   WHEN 'forget-reservations' THEN DELETE FROM reservations WHERE ended < (write->>'before')::bigint;
   WHEN 'owner' THEN
-    INSERT INTO owners (id, host, boot, pids, pid, start_time, expires, until) VALUES (r->>'id', r->>'host', r->>'boot', r->>'pids',
-      (r->>'pid')::int, r->>'startTime', (r->>'expires')::bigint, (r->>'until')::bigint);
+    INSERT INTO owners (id, host, boot, pids, pid, start_time, expires, until, about) VALUES (r->>'id', r->>'host', r->>'boot',
+      r->>'pids', (r->>'pid')::int, r->>'startTime', (r->>'expires')::bigint, (r->>'until')::bigint, r->>'about');
   WHEN 'renew' THEN
     UPDATE owners SET expires = (write->>'expires')::bigint, until = (write->>'until')::bigint WHERE id = write->>'id';
   WHEN 'leave' THEN
     UPDATE heads SET owner = NULL, owner_since = NULL WHERE owner = write->>'id';
     DELETE FROM owners WHERE id = write->>'id';
+  WHEN 'describe' THEN UPDATE owners SET about = write->>'about' WHERE id = write->>'id';
   WHEN 'hold' THEN
     UPDATE heads SET owner = write->>'owner', fence = (write->>'fence')::bigint, owner_since = (write->>'since')::bigint WHERE plan_no = no;
   WHEN 'let-go' THEN UPDATE heads SET owner = NULL, owner_since = NULL WHERE plan_no = no AND owner = write->>'owner';

@@ -3,12 +3,13 @@
 
 import type pg from 'pg'
 import type { Sha256 } from '../../domain/id.ts'
+import { withoutPassword } from '../../format/text/database-url.ts'
 import type { Batch } from '../../workspace/workspace.ts'
 import { COPIED_TABLES, type CopiedRow, type CopiedTable, type CopiedValue, unfinished } from '../copy/copied-tables.ts'
 import type { CopyTarget } from '../copy/store-copy.ts'
 import { StoreRefused } from '../store.ts'
 import type { ContentStore } from '../store-on-tables.ts'
-import { connect, type Query, queryOn, withoutPassword } from './connection.ts'
+import { connect, type Query, queryOn } from './connection.ts'
 import { migrate } from './migrate.ts'
 
 const PAGE = 200
@@ -145,6 +146,9 @@ class PostgresCopy implements CopyTarget {
       await this.#query(`DELETE FROM ${table} WHERE plan_no NOT IN (SELECT plan_no FROM plans)`)
     await this.#query(`UPDATE heads h SET at = e.at, done = e.done, hash = e.hash FROM entries e
       WHERE e.plan_no = h.plan_no AND e.version = h.version`)
+    // Whoever looks at them finds out what is due.
+    await this.#query(`UPDATE heads h SET wake_at = 0 FROM plans p
+      WHERE p.plan_no = h.plan_no AND p.status NOT IN ('draft', 'completed', 'failed', 'cancelled')`)
     // What is written from now on comes behind what was copied.
     await this.#query(`UPDATE meta SET base = greatest(base,
       (SELECT coalesce(max(position), 0) FROM entries), (SELECT coalesce(max(position), 0) FROM pruned))`)

@@ -29,7 +29,7 @@ export const hex = (column: string): string => `encode(${column}, 'hex') AS ${co
 export const FIELDS = `e.plan_no, e.format, e.position, e.old_position, e.version, e.at, e.actor, e.fence, e.body, ${hex('e.blob')}, ${hex('e.hash')}`
 export const ENTRY = `SELECT ${FIELDS} FROM entries e`
 export const ENTRY_AND_PLAN = `SELECT ${FIELDS}, p.id FROM entries e JOIN plans p USING (plan_no)`
-export const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires, o.until'
+export const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires, o.until, o.about'
 export const RESERVATIONS = 'SELECT r.*, t.name FROM reservations r LEFT JOIN tasks t USING (plan_no, ordinal)'
 export const LOG =
   'SELECT l.*, t.name, p.id AS plan FROM task_logs l JOIN tasks t USING (plan_no, ordinal) JOIN plans p USING (plan_no)'
@@ -132,6 +132,7 @@ export const ownerOf = (row: Row): OwnerRecord => ({
   startTime: row.start_time as string,
   expires: row.expires as number,
   until: row.until as Millis,
+  about: row.about as string,
 })
 
 export const claimOf = (row: Row | undefined): ClaimRecord | null =>

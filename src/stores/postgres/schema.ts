@@ -3,6 +3,7 @@
 
 import { OFF_COURSE } from '../sql/sql.ts'
 import { APPEND } from './append.ts'
+import { QUEUE } from './queue-postgres.ts'
 
 export interface Migration {
   readonly number: number
@@ -16,13 +17,17 @@ const TENANT = 'tenant int NOT NULL DEFAULT planfold.tenant()'
 
 const TABLES = [
   `owners (${TENANT}, id ${TEXT} NOT NULL, host ${TEXT} NOT NULL, boot ${TEXT} NOT NULL, pids ${TEXT} NOT NULL, pid int NOT NULL,
-    start_time ${TEXT} NOT NULL, expires bigint NOT NULL, until bigint NOT NULL, PRIMARY KEY (tenant, id)) WITH (fillfactor = 50)`,
+    start_time ${TEXT} NOT NULL, expires bigint NOT NULL, until bigint NOT NULL, about ${TEXT} NOT NULL,
+    PRIMARY KEY (tenant, id)) WITH (fillfactor = 50)`,
   `plans (${TENANT}, plan_no bigint NOT NULL, id ${TEXT} NOT NULL, name ${TEXT} NOT NULL, title ${TEXT}, goal_text ${TEXT}, goal ${TEXT},
     session ${TEXT}, agent ${TEXT}, status ${TEXT} NOT NULL, revision int NOT NULL, tasks int NOT NULL, archived int NOT NULL,
     created_at bigint NOT NULL, started_at bigint, ended_at bigint,
     PRIMARY KEY (tenant, plan_no), UNIQUE (tenant, id), UNIQUE (tenant, name))`,
   `heads (${TENANT}, plan_no bigint NOT NULL, version int NOT NULL, at bigint NOT NULL, done int NOT NULL, hash bytea NOT NULL,
-    fence bigint NOT NULL, owner ${TEXT}, owner_since bigint, PRIMARY KEY (tenant, plan_no)) WITH (fillfactor = 50)`,
+    fence bigint NOT NULL, owner ${TEXT}, owner_since bigint, wake_at bigint, needs text[] NOT NULL DEFAULT '{}',
+    workspace ${TEXT} NOT NULL DEFAULT '', PRIMARY KEY (tenant, plan_no)) WITH (fillfactor = 50)`,
+  // Where the files of plans are, for people: the folder, and the machine that saw it last.
+  `workspaces (${TENANT}, id ${TEXT} NOT NULL, host ${TEXT} NOT NULL, root ${TEXT} NOT NULL, PRIMARY KEY (tenant, id))`,
   `entries (${TENANT}, plan_no bigint NOT NULL, version int NOT NULL, position bigint NOT NULL, at bigint NOT NULL, actor ${TEXT} NOT NULL,
     fence bigint, done int NOT NULL, body ${TEXT}, blob bytea, hash bytea NOT NULL, format int NOT NULL, old_position bigint,
     PRIMARY KEY (tenant, plan_no, version), CHECK ((body IS NULL) <> (blob IS NULL)))`,
@@ -76,6 +81,7 @@ const INDEXES = [
   'plans_by_session ON plans (tenant, session, status, archived, plan_no) WHERE session IS NOT NULL',
   'plans_by_goal ON plans (tenant, goal, status, archived, plan_no) WHERE goal IS NOT NULL',
   'plans_by_agent ON plans (tenant, agent, status, archived, plan_no) WHERE agent IS NOT NULL',
+  'heads_due ON heads (tenant, wake_at) WHERE wake_at IS NOT NULL',
   'heads_by_owner ON heads (tenant, owner) WHERE owner IS NOT NULL',
   'entries_by_position ON entries (tenant, position)',
   'tasks_by_sequence ON tasks (tenant, plan_no, sequence)',
@@ -129,6 +135,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...VIEWS.map(view => `CREATE VIEW ${view};`),
       ...TABLES.map(table => walled(nameOf(table))),
       APPEND,
+      QUEUE,
     ].join('\n'),
   },
   {

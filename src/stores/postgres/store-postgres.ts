@@ -6,12 +6,14 @@ import { BlobsFiles } from '../blobs/blobs.ts'
 import { Changes } from '../journal/changes.ts'
 import { States } from '../journal/plan-states.ts'
 import type { Clock, Host } from '../leases/host.ts'
+import type { PlansWorkspace } from '../store.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import { connect, Link, settingsFor } from './connection.ts'
 import { refuseUnfinished } from './copy-postgres.ts'
 import { threadHeartbeat } from './heartbeat.ts'
 import { migrate } from './migrate.ts'
 import { bell, listen } from './notifications.ts'
+import { sharedOn } from './queue-postgres.ts'
 import { type PostgresRoom, PostgresTransactions } from './transactions.ts'
 import { WorkingSet } from './working-set.ts'
 
@@ -19,6 +21,8 @@ export interface StorePostgresOptions {
   readonly url: string
   /** For appends; a role that may do nothing else. Absent: `url`. */
   readonly appendUrl?: string | undefined
+  /** Where plans made here work; others are driven by workers of theirs. */
+  readonly workspace?: PlansWorkspace
   /** For contents of files; the first copy is kept here. */
   readonly folder: string
   readonly clock: Clock
@@ -42,6 +46,7 @@ export class StorePostgres extends StoreOnTables {
 
   static async open(options: StorePostgresOptions): Promise<StorePostgres> {
     const { url, folder, clock, newId, patienceMs } = options
+    const workspace = options.workspace ?? { id: folder, root: folder }
     const now = (): Millis => clock.now()
     const [reader, feed] = [await Link.open(url, patienceMs), await Link.open(url, patienceMs)]
     try {
@@ -74,6 +79,7 @@ export class StorePostgres extends StoreOnTables {
       clock,
       set,
       newId,
+      workspace: workspace.id,
       counted: options.counted,
       committed: bell(feed),
     })
@@ -83,6 +89,13 @@ export class StorePostgres extends StoreOnTables {
       states,
       blobs,
       changes,
+      shared: await sharedOn({
+        read: reader.query,
+        write: writer.query,
+        clock,
+        host: options.host,
+        workspace,
+      }),
       heartbeat: options.heartbeat === 'manual' ? undefined : threadHeartbeat(settingsFor(url), set),
       snapshot: async () => {
         const client = await connect(url)

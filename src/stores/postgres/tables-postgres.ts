@@ -52,6 +52,8 @@ export interface Room {
   readonly newNumber: () => number
   readonly position: () => number
   readonly monotonic: () => number
+  /** Where new plans work. */
+  readonly workspace: string
   /** True for the tables of writers. */
   readonly isWriting: boolean
 }
@@ -150,7 +152,7 @@ export function tablesOn(room: Room): Tables {
       ),
     addPlan(id, row) {
       const no = room.newNumber()
-      wrote({ w: 'plan', no, id, row })
+      wrote({ w: 'plan', no, id, row, workspace: room.workspace })
       const empty = {
         no,
         version: 0,
@@ -243,12 +245,28 @@ export function tablesOn(room: Room): Tables {
             )
           ).map(row => ({ plan: row.plan as PlanId, owner: ownerOf(row) })),
         ),
+      all: () =>
+        ask('owners', async query => (await query(`SELECT ${OWNER} FROM owners o ORDER BY o.id`)).map(ownerOf)),
+      describe(id, about) {
+        wrote({ w: 'describe', id, about })
+        const owner = set.owners.get(id)
+        if (owner !== undefined) set.owners.set(id, { ...owner, about })
+      },
       idle: () =>
         ask('idle owners', async query =>
           (
             await query(`SELECT ${OWNER} FROM owners o WHERE NOT EXISTS (SELECT 1 FROM heads h WHERE h.owner = o.id)`)
           ).map(ownerOf),
         ),
+    },
+    queue: {
+      put(no, due) {
+        const { at, needs } = due()
+        const entry = recording().writes.findLast(write => write.w === 'entry' && write.no === no)
+        if (entry?.w !== 'entry') throw new Error('bug: a plan is due without an entry')
+        entry.due = at
+        if (needs !== undefined) entry.needs = needs
+      },
     },
     claims: {
       put: (no, row) => wrote({ w: 'claim', no, row }),

@@ -39,6 +39,8 @@ interface Sent {
 }
 
 export interface PostgresRoom {
+  /** Where new plans work. */
+  readonly workspace: string
   readonly writer: Link
   readonly reader: Link
   readonly loader: Link
@@ -98,6 +100,7 @@ export class PostgresTransactions implements Transactions {
         return this.#planNumber
       },
       position: () => this.#position,
+      workspace: this.#room.workspace,
       monotonic: () => Math.floor(clock.monotonic()),
       isWriting: true,
     })
@@ -190,6 +193,7 @@ export class PostgresTransactions implements Transactions {
       nextEntry: none,
       newNumber: none,
       position: () => this.#position,
+      workspace: this.#room.workspace,
       monotonic: () => Math.floor(clock.monotonic()),
       isWriting: false,
     })

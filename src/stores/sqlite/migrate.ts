@@ -57,7 +57,7 @@ export function refuseWhileDriven(connection: Connection, here: Here, known = SC
   if (version === 0 || version >= known) return
   for (const row of connection.prepare('SELECT * FROM owners').all()) {
     // Schema 7 has no time by the wall clock.
-    const owner = ownerOf({ until: 0, ...row })!
+    const owner = ownerOf({ until: 0, about: '', ...row })!
     if (!isAlive(here, owner)) continue
     const { pid } = owner
     throw new StoreRefused(

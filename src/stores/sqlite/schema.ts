@@ -312,6 +312,11 @@ export const MIGRATIONS: readonly Migration[] = [
         plans INTEGER NOT NULL, number INTEGER NOT NULL) STRICT`,
     ],
   },
+  {
+    number: 10,
+    name: 'what workers say of themselves',
+    statements: ["ALTER TABLE owners ADD COLUMN about TEXT NOT NULL DEFAULT ''"],
+  },
 ]
 
 /** Added to the schema number of a store that holds half a copy, so that every program refuses it. */

@@ -129,20 +129,20 @@ const entryOf = (row: Row): StreamEntry => ({
   hash: hex(row.hash),
 })
 
-const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires, o.until'
+const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires, o.until, o.about'
 
 /** When a plan is released, its row records the version its journal has reached. */
 const REACHED = `reached = coalesce((SELECT max(version) FROM entries WHERE plan_no = heads.plan_no), 0)`
 
 export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
   return {
-    add({ id, host, boot, pids, pid, startTime, expires, until }) {
+    add({ id, host, boot, pids, pid, startTime, expires, until, about }) {
       wrote()
       sql
         .prepare(
-          'INSERT INTO owners (id, host, boot, pids, pid, start_time, expires, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+          'INSERT INTO owners (id, host, boot, pids, pid, start_time, expires, until, about) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
         )
-        .run(id, host, boot, pids, pid, startTime, expires, until)
+        .run(id, host, boot, pids, pid, startTime, expires, until, about)
     },
     renew(id, { expires, until }, now) {
       wrote()
@@ -192,6 +192,15 @@ export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
         .prepare(`SELECT ${OWNER} FROM owners o WHERE NOT EXISTS (SELECT 1 FROM heads h WHERE h.owner_no = o.owner_no)`)
         .all()
         .map(row => ownerOf(row)!),
+    all: () =>
+      sql
+        .prepare(`SELECT ${OWNER} FROM owners o ORDER BY o.owner_no`)
+        .all()
+        .map(row => ownerOf(row)!),
+    describe(id, about) {
+      wrote()
+      sql.prepare('UPDATE owners SET about = ? WHERE id = ?').run(about, id)
+    },
   }
 }
 
@@ -206,6 +215,7 @@ export function ownerOf(row: Row | undefined): OwnerRecord | null {
     startTime: row.start_time as string,
     expires: row.expires as number,
     until: row.until as Millis,
+    about: row.about as string,
   }
 }
 

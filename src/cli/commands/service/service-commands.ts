@@ -1,6 +1,7 @@
 // The options and help of `planfold serve`, `planfold serve token` and `planfold mcp`.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { isWorkerLabel } from '../../../domain/id.ts'
 
 import type { Act } from '../../context.ts'
 import { collectValues, count, duration } from '../option-values.ts'
@@ -32,6 +33,26 @@ export function addServing(program: Command, act: Act): void {
 The printed link works once; programs use the token in .planfold/server/token. Ctrl-C finishes running tasks, then stops.`,
     )
     .action(act(async () => (await import('./serve.ts')).serveStore))
+
+  program
+    .command('worker')
+    .description('drive plans that are due, until stopped')
+    .addOption(
+      new Option('--label <label>', 'offer this label to plans with `place:`; repeat for more').argParser(label),
+    )
+    .addOption(new Option('--concurrency <n>', 'drive at most this many plans at once').argParser(count).default(4))
+    .addHelpText(
+      'after',
+      `
+A worker has the labels of its machine, such as linux and x64. Ctrl-C finishes running tasks, then stops.
+With --database postgres://… several workers share the plans; a plan is driven in the folder that it was made in.`,
+    )
+    .action(act(async () => (await import('./worker.ts')).runWorker))
+
+  program
+    .command('top')
+    .description('show the workers, and the plans that wait for one')
+    .action(act(async () => (await import('./worker.ts')).top))
 
   program
     .command('mcp', { hidden: true })
@@ -72,6 +93,12 @@ The printed link works once; programs use the token in .planfold/server/token. C
     .description('print a link that opens the running server in a browser; works once')
     .argument('[name]', 'name of the token (default: yours)')
     .action(act(async () => (await import('./token.ts')).tokenLink))
+}
+
+function label(text: string, before: readonly string[] = []): readonly string[] {
+  if (!isWorkerLabel(text))
+    throw new InvalidArgumentError('Write one word of letters, digits and . _ - /, of at most 64 characters.')
+  return [...before, text]
 }
 
 function port(text: string): number {

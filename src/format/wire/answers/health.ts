@@ -100,3 +100,43 @@ export type ArtifactPage = PageOf<{
   /** What the plan says about it, where it names it. */
   readonly declared: Json | null
 }>
+
+/** Processes that drive plans, on whichever machine, and the plans that wait for one. */
+export interface Workers {
+  readonly workers: readonly {
+    readonly id: string
+    readonly host: string
+    /** @asType integer */
+    readonly pid: number
+    readonly alive: boolean
+    /** It finishes what runs, and begins nothing new. */
+    readonly draining: boolean
+    readonly labels: readonly string[]
+    /**
+     * How many plans it drives at most; null for a process that only drives what it was told to.
+     * @asType integer
+     */
+    readonly concurrency: number | null
+    readonly version: string | null
+    /**
+     * Open plans that it drives now.
+     * @asType integer
+     */
+    readonly plans: number
+  }[]
+  /** Null where the store is in the folder of one machine. */
+  readonly queue: {
+    /** @asType integer */
+    readonly due: number
+    readonly oldest_ms: number | null
+    /** @asType integer */
+    readonly later: number
+    readonly tail_lag_ms: number
+    readonly unmet: readonly {
+      readonly labels: readonly string[]
+      readonly folder: string | null
+      /** @asType integer */
+      readonly plans: number
+    }[]
+  } | null
+}
