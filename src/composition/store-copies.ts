@@ -2,9 +2,8 @@
 // kept in the data folder of the place.
 
 import { randomUUID } from 'node:crypto'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { systemClock } from '../engine/clock.ts'
-import { BlobsFiles } from '../stores/blobs/blobs.ts'
 import type { Copied, CopySource, CopyTarget } from '../stores/copy/store-copy.ts'
 import { thisHost } from '../stores/leases/host.ts'
 import { StoreRefused } from '../stores/store.ts'
@@ -104,8 +103,10 @@ const inFolder = (folder: string) => ({
   newId: randomUUID,
 })
 
-function onPostgres(place: StatePlace, url: string) {
-  const { now } = systemClock
-  const folder = join(locate(place).stateDir, 'blobs')
-  return { url, now, blobs: new BlobsFiles({ folder, now, newId: randomUUID }) }
-}
+const onPostgres = (place: StatePlace, url: string) => ({
+  url,
+  folder: locate(place).stateDir,
+  now: systemClock.now,
+  newId: randomUUID,
+  host: thisHost(process.pid).host,
+})

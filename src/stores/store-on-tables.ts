@@ -1,6 +1,7 @@
 // The store over any tables, with the rules of this room: journal, plans, leases, output; a group of requests is one transaction.
 
 import { type PlanId, type PlanName, parseTaskId } from '../domain/id.ts'
+import { hasConfidential } from '../domain/plan-rules/confidential.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
 import { limitOf } from './cursor.ts'
 import { type Appending, createPlan, updatePlan, withKey } from './journal/append.ts'
@@ -355,6 +356,8 @@ export class StoreOnTables implements door.Store {
   #storeFold(plan: PlanId, kept: Kept): void {
     kept.tail = 0
     if (this.#foldingPlans.has(plan) || kept.state.order.length === 0) return
+    // It would hold what must not leave this machine.
+    if (this.blobs.keepNow !== undefined && hasConfidential(kept.state)) return
     const { no, hash, definitionVersion, state } = kept
     const at = { version: state.version, definitionVersion, hash }
     const text = foldText(state)

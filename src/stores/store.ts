@@ -288,6 +288,8 @@ export interface Holder {
   /** False when the process is dead or its lease expired. */
   readonly alive: boolean
   readonly since: Millis
+  /** Nobody drives it, but only this host may: the plan has confidential tasks, whose contents are there. */
+  readonly isHome?: true
 }
 
 // Claims of agents on external tasks; heartbeats touch only this row

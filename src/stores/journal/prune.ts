@@ -26,7 +26,7 @@ export interface PruneBlobs extends CheckBlobs {
 }
 
 const PAGE = 200
-const WORD = /\b[0-9a-f]{64}\b/g
+export const WORD = /\b[0-9a-f]{64}\b/g
 
 export async function prune(
   /** `forget`: called when plans are removed, long before their blobs. */
@@ -159,13 +159,25 @@ function reach(tables: Tables, blobs: PruneBlobs, removed: ReadonlySet<number>):
   for (const id of found) {
     const bytes = blobs.getNow(id)
     if (bytes === null) continue
-    if (bytes[0] === 0x7b || bytes[0] === 0x5b) name(Buffer.from(bytes).toString('latin1'))
-    const { trees, files } = namedByTree(bytes)
-    for (const word of trees) found.add(word)
+    const { more, files } = referencesOf(bytes)
+    for (const word of more) if (blobs.has(word)) found.add(word)
     for (const word of files) contents.add(word)
   }
   for (const id of contents) found.add(id)
   return found
+}
+
+/** `files`: contents of files, which name nothing. */
+export function referencesOf(bytes: Uint8Array): {
+  readonly more: readonly Sha256[]
+  readonly files: readonly Sha256[]
+} {
+  const { trees, files } = namedByTree(bytes)
+  const isJson = bytes[0] === 0x7b || bytes[0] === 0x5b
+  const words = isJson
+    ? Array.from(Buffer.from(bytes).toString('latin1').matchAll(WORD), ([word]) => word as Sha256)
+    : []
+  return { more: [...trees, ...words], files }
 }
 
 const TREE = Buffer.from('PFTREE1\n')

@@ -1,13 +1,20 @@
 // The store on PostgreSQL as source and as target of a copy. A source is read in one snapshot. A target has a row that says that it is
 // unfinished, with which no store opens.
 
+import { join } from 'node:path'
+import { inflateSync } from 'node:zlib'
 import type pg from 'pg'
+import type { Event } from '../../domain/event.ts'
 import type { Sha256 } from '../../domain/id.ts'
+import { numberOf } from '../../domain/phrases.ts'
+import { isConfidential } from '../../domain/plan-rules/confidential.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
 import type { Batch } from '../../workspace/workspace.ts'
 import { COPIED_TABLES, type CopiedRow, type CopiedTable, type CopiedValue, unfinished } from '../copy/copied-tables.ts'
-import type { CopyTarget } from '../copy/store-copy.ts'
+import type { CopySource, CopyTarget } from '../copy/store-copy.ts'
+import type { StoredEntry } from '../journal/entry.ts'
 import { StoreRefused } from '../store.ts'
-import type { ContentStore } from '../store-on-tables.ts'
+import { BlobsPostgres } from './blobs-postgres.ts'
 import { connect, type Query, queryOn, withoutPassword } from './connection.ts'
 import { migrate } from './migrate.ts'
 
@@ -19,13 +26,19 @@ const HEAD = ', at, done, hash'
 /** One process fills a store at a time. */
 const LOCK = 7_052_654
 
-interface Options {
+export interface PostgresCopyOptions {
   readonly url: string
+  /** The local folder, with the contents of files. */
+  readonly folder: string
   readonly now: () => number
-  readonly blobs: ContentStore
+  readonly newId: () => string
+  readonly host: string
+  /** Also plans with confidential tasks, whose inputs and outputs then stand in the database. */
+  readonly withConfidential?: boolean
 }
 
-export async function openPostgresSource({ url, now, blobs }: Options): Promise<PostgresCopy> {
+export async function openPostgresSource(options: PostgresCopyOptions): Promise<CopySource> {
+  const { url, now } = options
   const client = await connect(url)
   try {
     await migrate(client, now())
@@ -33,19 +46,20 @@ export async function openPostgresSource({ url, now, blobs }: Options): Promise<
     await refuseUnfinished(query)
     await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
     await query('SELECT 1 FROM meta')
-    return new PostgresCopy(url, client, blobs)
+    return new PostgresCopy(options, client)
   } catch (error) {
     await client.end()
     throw error
   }
 }
 
-export async function openPostgresTarget({ url, now, blobs }: Options, source: string): Promise<CopyTarget> {
+export async function openPostgresTarget(options: PostgresCopyOptions, source: string): Promise<CopyTarget> {
+  const { url, now } = options
   const client = await connect(url)
   try {
     await migrate(client, now())
     await mark(queryOn(client), withoutPassword(url), source)
-    return new PostgresCopy(url, client, blobs)
+    return new PostgresCopy(options, client)
   } catch (error) {
     await client.end()
     throw error
@@ -75,14 +89,17 @@ class PostgresCopy implements CopyTarget {
   readonly name: string
   readonly #client: pg.Client
   readonly #query: Query
-  readonly #blobs: ContentStore
+  readonly #options: PostgresCopyOptions
+  readonly #blobs: BlobsPostgres
   #batch: Batch | null = null
 
-  constructor(url: string, client: pg.Client, blobs: ContentStore) {
+  constructor(options: PostgresCopyOptions, client: pg.Client) {
+    const { url, folder, now, newId } = options
     this.name = withoutPassword(url)
+    this.#options = options
     this.#client = client
     this.#query = queryOn(client)
-    this.#blobs = blobs
+    this.#blobs = new BlobsPostgres({ folder: join(folder, 'blobs'), now, newId }, { query: this.#query })
   }
 
   async *rows(table: CopiedTable, after: readonly CopiedValue[] | null): AsyncGenerator<readonly CopiedRow[]> {
@@ -100,7 +117,7 @@ class PostgresCopy implements CopyTarget {
     }
   }
 
-  blobIds = async (): Promise<Iterable<Sha256>> => this.#blobs.ids()
+  blobIds = (): Promise<Iterable<Sha256>> => this.#blobs.allIds()
   blob = (id: Sha256): Promise<Uint8Array | null> => this.#blobs.get(id)
   hasBlob = async (id: Sha256): Promise<boolean> => this.#blobs.has(id)
 
@@ -155,7 +172,44 @@ class PostgresCopy implements CopyTarget {
       await this.#query(`SELECT setval('${table}_${column}_seq', max(${column})) FROM ${table} HAVING count(*) > 0`)
   }
 
+  /** Publishes what the entries name, except those of plans with confidential tasks. */
+  async #share(): Promise<void> {
+    const confidential = new Set<number>()
+    const open = new Set<number>()
+    for await (const entries of this.#entries())
+      for (const { plan_no: no, ...entry } of entries) {
+        const events = await this.#eventsOf(entry)
+        if (events.some(isConfidentialEvent)) confidential.add(no)
+        if (entry.body !== null && confidential.has(no)) open.add(no)
+      }
+    if (open.size > 0 && this.#options.withConfidential !== true)
+      throw new StoreRefused(
+        `${numberOf(open.size, 'plan')} of the source ${open.size === 1 ? 'has' : 'have'} confidential tasks, whose inputs and outputs would stand in the database`,
+        'copy them all the same with --with-confidential, or archive and prune them first',
+      )
+    for await (const entries of this.#entries())
+      await this.#blobs.publish(
+        entries.filter(({ plan_no: no }) => open.has(no) || !confidential.has(no)),
+        this.#query,
+      )
+    const kept = [...confidential].filter(no => !open.has(no))
+    await this.#query('UPDATE heads SET home = $2 WHERE plan_no = ANY($1::bigint[])', [kept, this.#options.host])
+  }
+
+  async *#entries(): AsyncGenerator<readonly (StoredEntry & { readonly plan_no: number })[]> {
+    const table = COPIED_TABLES.find(({ name }) => name === 'entries')!
+    for await (const rows of this.rows(table, null)) yield rows as never
+  }
+
+  async #eventsOf({ body, blob }: Pick<StoredEntry, 'body' | 'blob'>): Promise<readonly Event[]> {
+    const packed = blob === null ? null : await this.#blobs.get(blob)
+    if (blob !== null && packed === null) throw new StoreRefused(`blob ${blob} is missing`, this.#blobs.elsewhere)
+    const text = packed === null ? (body ?? '') : inflateSync(packed).toString()
+    return text.includes('"labels"') ? (JSON.parse(text) as { readonly events: readonly Event[] }).events : []
+  }
+
   async unmark(): Promise<void> {
+    await this.#share()
     await this.#query('DELETE FROM copying')
   }
 
@@ -170,3 +224,11 @@ class PostgresCopy implements CopyTarget {
 }
 
 const asBytes = (hex: CopiedValue | undefined): string | null => (typeof hex === 'string' ? `\\x${hex}` : null)
+
+function isConfidentialEvent(event: Event): boolean {
+  if (event.type === 'plan.created' || event.type === 'plan.revised') {
+    const { definition } = event
+    return isConfidential(definition, {}) || allTasks(definition).some(task => isConfidential(definition, task))
+  }
+  return event.type === 'task.added' && event.tasks.some(task => isConfidential({}, task))
+}

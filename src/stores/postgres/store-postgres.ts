@@ -1,12 +1,12 @@
 // The store on PostgreSQL, for several processes and machines.
 
 import { join } from 'node:path'
-import type { Millis } from '../../domain/id.ts'
-import { BlobsFiles } from '../blobs/blobs.ts'
+import type { Millis, Sha256 } from '../../domain/id.ts'
 import { Changes } from '../journal/changes.ts'
 import { States } from '../journal/plan-states.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
+import { BlobsPostgres, pruneBlobs } from './blobs-postgres.ts'
 import { connect, Link, settingsFor } from './connection.ts'
 import { refuseUnfinished } from './copy-postgres.ts'
 import { threadHeartbeat } from './heartbeat.ts'
@@ -29,10 +29,23 @@ export interface StorePostgresOptions {
 
 export class StorePostgres extends StoreOnTables {
   readonly transactions: PostgresTransactions
+  readonly #url: string
 
-  private constructor(parts: ConstructorParameters<typeof StoreOnTables>[0] & { transactions: PostgresTransactions }) {
+  private constructor(
+    parts: ConstructorParameters<typeof StoreOnTables>[0] & { transactions: PostgresTransactions; url: string },
+  ) {
     super(parts)
     this.transactions = parts.transactions
+    this.#url = parts.url
+    const pruneHere = this.prune
+    // Then what the database has. One that is gone there may still be in another folder, and is published again when it is named.
+    this.prune = async options => {
+      const pruned = await pruneHere(options)
+      const { before, blobsBefore = before, dryRun } = options
+      const read = (id: Sha256) => this.blobs.get(id)
+      const shared = await pruneBlobs(this.#url, { before: blobsBefore, dryRun, read })
+      return { ...pruned, blobs: Math.max(pruned.blobs, shared.blobs), bytes: Math.max(pruned.bytes, shared.bytes) }
+    }
   }
 
   static async open(options: StorePostgresOptions): Promise<StorePostgres> {
@@ -47,7 +60,7 @@ export class StorePostgres extends StoreOnTables {
       await Promise.all([writer, reader, feed].map(link => link.close()))
       throw error
     }
-    const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now, newId })
+    const blobs = new BlobsPostgres({ folder: join(folder, 'blobs'), now, newId }, writer)
     const states = new States(blobs)
     let hasMoved = false
     const changes = new Changes(() => {
@@ -66,6 +79,7 @@ export class StorePostgres extends StoreOnTables {
       changes,
       clock,
       set,
+      blobs,
       newId,
       committed: bell(feed),
     })

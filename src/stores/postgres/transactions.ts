@@ -14,6 +14,7 @@ import { CommitUnknown, StoreBusy } from '../store.ts'
 import type { Request } from '../store-on-tables.ts'
 import type { Missing, Tables, Transactions } from '../tables.ts'
 import { Answers, MissingRow, ROUNDS_MAX } from './answers.ts'
+import type { BlobsPostgres } from './blobs-postgres.ts'
 import { answeredWith, type Link, queryOn, type Row } from './connection.ts'
 import { tablesOn } from './tables-postgres.ts'
 import { Recording, type WorkingSet } from './working-set.ts'
@@ -32,6 +33,7 @@ interface Room {
   readonly set: WorkingSet
   readonly newId: () => string
   readonly committed: () => void
+  readonly blobs: BlobsPostgres
 }
 
 interface Waiting extends Request {
@@ -66,6 +68,7 @@ export class PostgresTransactions implements Transactions {
     this.#tables = tablesOn({
       answers: this.#answers,
       set,
+      blobs: room.blobs,
       recording: () => this.#recording,
       nextEntry: () => ++this.#entries,
       newNumber: () => {
@@ -157,6 +160,7 @@ export class PostgresTransactions implements Transactions {
     return tablesOn({
       answers,
       set,
+      blobs: this.#room.blobs,
       recording: () => null,
       nextEntry: none,
       newNumber: none,
@@ -233,7 +237,7 @@ export class PostgresTransactions implements Transactions {
     const { states, changes } = this.#room
     const sending = done.filter(({ recording }) => !recording.isEmpty)
     if (sending.length > 0) {
-      const sent = await this.#append(sending)
+      const sent = (await this.#publish(sending)) ?? (await this.#append(sending))
       if (sent !== null) {
         for (const { request, recording } of sending) {
           this.#undo(recording)
@@ -256,6 +260,17 @@ export class PostgresTransactions implements Transactions {
   readonly #again = new Set<Waiting>()
   /** Two requests of one group may want the same name or key: then this many are sent one by one. */
   #alone = 0
+
+  /** What the entries name, before they are appended. */
+  async #publish(sending: readonly Done[]): Promise<Error | null> {
+    try {
+      const entries = sending.flatMap(({ recording }) => recording.entries)
+      await this.#room.blobs.publish(entries, this.#room.writer.query)
+      return null
+    } catch (error) {
+      return error as Error
+    }
+  }
 
   /** Null when it was committed; requests that were passed over run again. */
   async #append(sending: readonly Done[]): Promise<Error | null> {
