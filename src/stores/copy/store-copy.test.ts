@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Sha256 } from '../../domain/id.ts'
 import { openSqliteSource, openSqliteTarget } from '../sqlite/copy-sqlite.ts'
 import { setup, temporaryFolder } from '../sqlite/store-sqlite.fixture.ts'
 import { carryOut, FakeClock, fakeHost, given, must, two } from '../store.contract.ts'
@@ -213,8 +214,8 @@ describe('a backup', () => {
         ...source,
         name: source.name,
         close: async () => {},
-        blob: async () => Buffer.from('a content'),
-        blobIds: async () => (id === undefined ? [] : [id as never]),
+        blob: async (one: Sha256) => (one === id ? Buffer.from('a content') : await source.blob(one)),
+        blobIds: async () => [...(await source.blobIds()), ...(id === undefined ? [] : [id as Sha256])],
         rows: async function* (table: Parameters<typeof source.rows>[0], after: null) {
           for await (const rows of source.rows(table, after))
             yield rows.map(row => change({ ...row }, table.name)) as never

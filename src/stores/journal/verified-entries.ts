@@ -4,7 +4,7 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import { ChainBroken, type Entry } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import { Missing, type Tables } from '../tables.ts'
 import { type BodyBlobs, chainFault, GENESIS, type Link, readEntry, type StoredEntry, UnknownFormat } from './entry.ts'
 
 export type PlanRow = StoredEntry & { readonly plan: PlanId }
@@ -58,6 +58,7 @@ export function entryOf(row: PlanRow, blobs: BodyBlobs): Entry {
   try {
     return readEntry(row.plan, row, blobs)
   } catch (error) {
+    if (error instanceof Missing) throw error
     const isUnknown = error instanceof Error && error.cause instanceof UnknownFormat
     throw new ChainBroken(isUnknown ? 'unknown-format' : 'unreadable', row.version, row.position, error)
   }

@@ -6,7 +6,6 @@ import { inflateSync } from 'node:zlib'
 import type pg from 'pg'
 import type { Event } from '../../domain/event.ts'
 import type { Sha256 } from '../../domain/id.ts'
-import { numberOf } from '../../domain/phrases.ts'
 import { isConfidential } from '../../domain/plan-rules/confidential.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import type { Batch } from '../../workspace/workspace.ts'
@@ -85,6 +84,8 @@ async function mark(query: Query, name: string, source: string): Promise<void> {
   await query('INSERT INTO copying (source) VALUES ($1)', [source])
 }
 
+type Entry = StoredEntry & { readonly plan_no: number }
+
 class PostgresCopy implements CopyTarget {
   readonly name: string
   readonly #client: pg.Client
@@ -92,6 +93,8 @@ class PostgresCopy implements CopyTarget {
   readonly #options: PostgresCopyOptions
   readonly #blobs: BlobsPostgres
   #batch: Batch | null = null
+  readonly #confidential = new Set<number>()
+  #kept: ReadonlySet<number> | null = null
 
   constructor(options: PostgresCopyOptions, client: pg.Client) {
     const { url, folder, now, newId } = options
@@ -110,7 +113,11 @@ class PostgresCopy implements CopyTarget {
     for (let from = after; ; ) {
       const where = from === null ? '' : `WHERE (${key}) > (${from.map((_, at) => `$${at + 1}`).join(', ')})`
       const read = `SELECT ${columns.join(', ')} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ${PAGE}`
-      const page = (await this.#query(read, from ?? [])) as readonly CopiedRow[]
+      const found = (await this.#query(read, from ?? [])) as readonly CopiedRow[]
+      const page: readonly CopiedRow[] =
+        table.name === 'task_logs'
+          ? found.map(row => ({ ...row, text: this.#blobs.openText(row.text as string) }))
+          : found
       if (page.length > 0) yield page
       if (page.length < PAGE) return
       from = table.key.map(name => page.at(-1)![name]!)
@@ -135,7 +142,12 @@ class PostgresCopy implements CopyTarget {
     const names = Object.keys(columns).join(', ')
     const [more, values] = name === 'heads' ? [HEAD, ", 0, 0, ''"] : ['', '']
     const bytes = Object.entries(columns).flatMap(([column, type]) => (type === 'bytes' ? [column] : []))
-    const sent = rows.map(row => ({
+    if (name === 'entries') await this.#refuseConfidential(rows as unknown as readonly Entry[])
+    const isKept = name === 'task_logs' ? await this.#keptPlans() : new Set<number>()
+    const texts = rows.map(row =>
+      isKept.has(row.plan_no as number) ? { ...row, text: this.#blobs.keepText(row.text as string) } : row,
+    )
+    const sent = texts.map(row => ({
       ...row,
       ...Object.fromEntries(bytes.map(column => [column, asBytes(row[column])])),
     }))
@@ -174,29 +186,44 @@ class PostgresCopy implements CopyTarget {
 
   /** Publishes what the entries name, except those of plans with confidential tasks. */
   async #share(): Promise<void> {
-    const confidential = new Set<number>()
-    const open = new Set<number>()
-    for await (const entries of this.#entries())
-      for (const { plan_no: no, ...entry } of entries) {
-        const events = await this.#eventsOf(entry)
-        if (events.some(isConfidentialEvent)) confidential.add(no)
-        if (entry.body !== null && confidential.has(no)) open.add(no)
-      }
-    if (open.size > 0 && this.#options.withConfidential !== true)
-      throw new StoreRefused(
-        `${numberOf(open.size, 'plan')} of the source ${open.size === 1 ? 'has' : 'have'} confidential tasks, whose inputs and outputs would stand in the database`,
-        'copy them all the same with --with-confidential, or archive and prune them first',
-      )
+    const kept = await this.#keptPlans()
     for await (const entries of this.#entries())
       await this.#blobs.publish(
-        entries.filter(({ plan_no: no }) => open.has(no) || !confidential.has(no)),
+        entries.filter(({ plan_no: no }) => !kept.has(no)),
         this.#query,
       )
-    const kept = [...confidential].filter(no => !open.has(no))
-    await this.#query('UPDATE heads SET home = $2 WHERE plan_no = ANY($1::bigint[])', [kept, this.#options.host])
+    await this.#query('UPDATE heads SET home = $2 WHERE plan_no = ANY($1::bigint[])', [[...kept], this.#options.host])
   }
 
-  async *#entries(): AsyncGenerator<readonly (StoredEntry & { readonly plan_no: number })[]> {
+  /** Those with confidential tasks whose bodies are only in the local folder. */
+  async #keptPlans(): Promise<ReadonlySet<number>> {
+    if (this.#kept !== null) return this.#kept
+    const confidential = new Set<number>()
+    const open = new Set<number>()
+    for await (const entries of this.#entries()) await this.#sort(entries, confidential, open)
+    this.#kept = new Set([...confidential].filter(no => !open.has(no)))
+    return this.#kept
+  }
+
+  async #sort(entries: readonly Entry[], confidential: Set<number>, open: Set<number>): Promise<void> {
+    for (const entry of entries) {
+      if ((await this.#eventsOf(entry)).some(isConfidentialEvent)) confidential.add(entry.plan_no)
+      if (entry.body !== null && confidential.has(entry.plan_no)) open.add(entry.plan_no)
+    }
+  }
+
+  /** Before they are written: nothing of it may come into the database. */
+  async #refuseConfidential(entries: readonly Entry[]): Promise<void> {
+    const open = new Set<number>()
+    await this.#sort(entries, this.#confidential, open)
+    if (open.size > 0 && this.#options.withConfidential !== true)
+      throw new StoreRefused(
+        'a plan of the source has confidential tasks, whose inputs and outputs would stand in the database',
+        'copy it all the same with --with-confidential, or archive and prune it first',
+      )
+  }
+
+  async *#entries(): AsyncGenerator<readonly Entry[]> {
     const table = COPIED_TABLES.find(({ name }) => name === 'entries')!
     for await (const rows of this.rows(table, null)) yield rows as never
   }

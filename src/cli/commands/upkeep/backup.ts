@@ -7,6 +7,7 @@ import { answer, type Context, EXIT } from '../../command.ts'
 
 interface StoreOptions {
   readonly database?: string
+  readonly withConfidential?: boolean
 }
 
 type Report = Awaited<ReturnType<typeof copyStores>>
@@ -29,8 +30,8 @@ export async function backupVerify(context: Context, file: string): Promise<numb
   return EXIT.done
 }
 
-export async function backupRestore(context: Context, file: string, { database }: StoreOptions): Promise<number> {
-  const report = await restoreBackup(placeOf(context), file, database)
+export async function backupRestore(context: Context, file: string, options: StoreOptions): Promise<number> {
+  const report = await restoreBackup(placeOf(context), file, options)
   answer(context, report, () => [
     `${context.paint.green('✔')} restored to ${escapeForTerminal(report.to)}, and read again: it is the same`,
     ...lines(report),
@@ -38,7 +39,10 @@ export async function backupRestore(context: Context, file: string, { database }
   return EXIT.done
 }
 
-export async function copy(context: Context, names: { readonly from: string; readonly to: string }): Promise<number> {
+export async function copy(
+  context: Context,
+  names: { readonly from: string; readonly to: string; readonly withConfidential?: boolean },
+): Promise<number> {
   const report = await copyStores(placeOf(context), names)
   answer(context, report, () => [
     `${context.paint.green('✔')} copied to ${escapeForTerminal(report.to)}; both were read again, and every row is the same`,
