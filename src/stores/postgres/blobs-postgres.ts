@@ -145,7 +145,6 @@ export class BlobsPostgres extends BlobsFiles {
         throw new StoreDamaged(`blob ${String(name)} in the database does not match its hash`)
     await batch.close()
     if (!rows.some(row => row.id === id)) this.#absent.set(id, this.#now())
-    else for (const row of rows) this.#published.set(row.id as Sha256, this.#now())
   }
 }
 

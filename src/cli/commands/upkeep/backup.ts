@@ -47,7 +47,7 @@ export async function copy(
   answer(context, report, () => [
     `${context.paint.green('✔')} copied to ${escapeForTerminal(report.to)}; both were read again, and every row is the same`,
     ...lines(report),
-    `${numberOf(report.sent, 'file content')} had to be sent, each verified by its hash`,
+    `${numberOf(report.sent, 'content of a file', 'contents of files')} had to be sent, each verified by its hash`,
   ])
   return EXIT.done
 }
@@ -58,8 +58,8 @@ function lines({ position, tables, blobs }: Pick<Report, 'position' | 'tables' |
     numberOf(rows('plans'), 'plan'),
     numberOf(rows('entries'), 'entry'),
     numberOf(rows('streams'), 'session or goal', 'sessions and goals'),
-    `${rows('task_logs')} of task output`,
-    numberOf(blobs, 'file content'),
+    numberOf(rows('task_logs'), 'piece of task output', 'pieces of task output'),
+    numberOf(blobs, 'content of a file', 'contents of files'),
   ]
   return [`position ${position}: ${counts.join(', ')}`, `entries sha256 ${tables.entries?.sha256 ?? ''}`]
 }
