@@ -191,13 +191,13 @@ describe('a backup', () => {
         (error: Error) => error.message.replaceAll(file, 'FILE'),
       )
     }
-    expect(await said('planfold backup 7\nabc')).toBe('FILE is a backup of format "7", and this program reads 1')
+    expect(await said('planfold-backup 7\nabc')).toBe('FILE is a backup of format "7", and this program reads 1')
     expect(await said('SQLite format 3')).toBe('FILE is no backup')
     expect(await said('')).toBe('FILE is no backup')
-    expect(await said(Buffer.concat([Buffer.from('planfold backup 1\n'), Buffer.alloc(40, 0xff)]))).toBe(
+    expect(await said(Buffer.concat([Buffer.from('planfold-backup 1\n'), Buffer.alloc(40, 0xff)]))).toBe(
       'frame 1, at byte 18 of FILE: says that it has 4294967295 bytes, and the file has 4 more: it was cut or altered',
     )
-    expect(await said('planfold backup 1\n')).toBe('FILE ends after frame 0, at byte 18: it was cut')
+    expect(await said('planfold-backup 1\n')).toBe('FILE ends after frame 0, at byte 18: it was cut')
     await expect(verifyBackup(folder)).rejects.toThrow('is no file')
     await expect(verifyBackup(join(folder, 'nowhere'))).rejects.toThrow('there is no')
     chmodSync(file, 0o600)

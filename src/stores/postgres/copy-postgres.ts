@@ -8,8 +8,8 @@ import type { Event } from '../../domain/event.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { isConfidential } from '../../domain/plan-rules/confidential.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
-import type { Batch } from '../../workspace/workspace.ts'
 import { COPIED_TABLES, type CopiedRow, type CopiedTable, type CopiedValue, unfinished } from '../copy/copied-tables.ts'
+import { type Ask, demandTarget, SqlCopy } from '../copy/sql-copy.ts'
 import type { CopySource, CopyTarget } from '../copy/store-copy.ts'
 import type { StoredEntry } from '../journal/entry.ts'
 import { StoreRefused } from '../store.ts'
@@ -17,9 +17,6 @@ import { BlobsPostgres } from './blobs-postgres.ts'
 import { connect, type Query, queryOn, withoutPassword } from './connection.ts'
 import { migrate } from './migrate.ts'
 
-const PAGE = 200
-/** A store with rows in one of these is not empty. */
-const FULL = ['plans', 'streams', 'once', 'pruned', 'halts']
 /** Columns that are no part of the copy; they follow from the entries. */
 const HEAD = ', at, done, hash'
 /** One process fills a store at a time. */
@@ -73,69 +70,49 @@ export async function refuseUnfinished(query: Query): Promise<void> {
 async function mark(query: Query, name: string, source: string): Promise<void> {
   const [lock] = await query('SELECT pg_try_advisory_lock($1) AS mine', [LOCK])
   if (lock!.mine !== true) throw new StoreRefused(`another process copies to ${name}`, 'wait until it has ended')
-  const [before] = await query('SELECT source FROM copying')
-  if (before !== undefined) {
-    if (before.source !== source) throw unfinished(String(before.source))
-    return
-  }
-  const full = await query(FULL.map(table => `(SELECT 1 FROM ${table} LIMIT 1)`).join(' UNION ALL '))
-  if (full.length > 0)
-    throw new StoreRefused(`the store in ${name} is not empty`, 'name an empty database; nothing was written')
-  await query('INSERT INTO copying (source) VALUES ($1)', [source])
+  const before = (await query('SELECT source FROM copying'))[0]?.source as string | undefined
+  if (!(await demandTarget(askOn(query), { name, source, before })))
+    await query('INSERT INTO copying (source) VALUES ($1)', [source])
 }
+
+const askOn =
+  (query: Query): Ask =>
+  async (text, values) => {
+    let at = 0
+    return (await query(
+      text.replaceAll('?', () => `$${++at}`),
+      values,
+    )) as readonly CopiedRow[]
+  }
 
 type Entry = StoredEntry & { readonly plan_no: number }
 
-class PostgresCopy implements CopyTarget {
-  readonly name: string
+class PostgresCopy extends SqlCopy implements CopyTarget {
   readonly #client: pg.Client
   readonly #query: Query
   readonly #options: PostgresCopyOptions
   readonly #blobs: BlobsPostgres
-  #batch: Batch | null = null
   readonly #confidential = new Set<number>()
   #kept: ReadonlySet<number> | null = null
 
   constructor(options: PostgresCopyOptions, client: pg.Client) {
     const { url, folder, now, newId } = options
-    this.name = withoutPassword(url)
+    const query = queryOn(client)
+    const blobs = new BlobsPostgres({ folder: join(folder, 'blobs'), now, newId }, { query })
+    super(withoutPassword(url), askOn(query), blobs)
     this.#options = options
     this.#client = client
-    this.#query = queryOn(client)
-    this.#blobs = new BlobsPostgres({ folder: join(folder, 'blobs'), now, newId }, { query: this.#query })
+    this.#query = query
+    this.#blobs = blobs
   }
 
-  async *rows(table: CopiedTable, after: readonly CopiedValue[] | null): AsyncGenerator<readonly CopiedRow[]> {
-    const key = table.key.join(', ')
-    const columns = Object.entries(table.columns).map(([name, type]) =>
-      type === 'bytes' ? `encode(${name}, 'hex') AS ${name}` : name,
-    )
-    for (let from = after; ; ) {
-      const where = from === null ? '' : `WHERE (${key}) > (${from.map((_, at) => `$${at + 1}`).join(', ')})`
-      const read = `SELECT ${columns.join(', ')} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ${PAGE}`
-      const found = (await this.#query(read, from ?? [])) as readonly CopiedRow[]
-      const page: readonly CopiedRow[] =
-        table.name === 'task_logs'
-          ? found.map(row => ({ ...row, text: this.#blobs.openText(row.text as string) }))
-          : found
-      if (page.length > 0) yield page
-      if (page.length < PAGE) return
-      from = table.key.map(name => page.at(-1)![name]!)
-    }
-  }
+  protected hexOf = (column: string): string => `encode(${column}, 'hex')`
+  override blobIds = (): Promise<Iterable<Sha256>> => this.#blobs.allIds()
 
-  blobIds = (): Promise<Iterable<Sha256>> => this.#blobs.allIds()
-  blob = (id: Sha256): Promise<Uint8Array | null> => this.#blobs.get(id)
-  hasBlob = async (id: Sha256): Promise<boolean> => this.#blobs.has(id)
-
-  async last({ name, key }: CopiedTable): Promise<readonly CopiedValue[] | null> {
-    const down = key.map(column => `${column} DESC`).join(', ')
-    const [row] = await this.#query(`SELECT ${key.join(', ')} FROM ${name} ORDER BY ${down} LIMIT 1`)
-    return row === undefined ? null : key.map(column => row[column] as CopiedValue)
-  }
-
-  async clear({ name }: CopiedTable): Promise<void> {
-    await this.#query(`DELETE FROM ${name}`)
+  override async *rows(...of: Parameters<CopySource['rows']>): AsyncGenerator<readonly CopiedRow[]> {
+    const isLog = of[0].name === 'task_logs'
+    for await (const page of super.rows(...of))
+      yield isLog ? page.map(row => ({ ...row, text: this.#blobs.openText(row.text as string) })) : page
   }
 
   async add({ name, columns }: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
@@ -158,20 +135,8 @@ class PostgresCopy implements CopyTarget {
     )
   }
 
-  async addBlob(bytes: Uint8Array): Promise<void> {
-    this.#batch ??= this.#blobs.batch()
-    this.#batch.add(bytes)
-    await this.#batch.room()
-  }
-
-  async flush(): Promise<void> {
-    await this.#batch?.close()
-    this.#batch = null
-  }
-
   async settle(): Promise<void> {
-    for (const table of ['entries', 'task_logs'])
-      await this.#query(`DELETE FROM ${table} WHERE plan_no NOT IN (SELECT plan_no FROM plans)`)
+    await this.dropPruned()
     await this.#query(`UPDATE heads h SET at = e.at, done = e.done, hash = e.hash FROM entries e
       WHERE e.plan_no = h.plan_no AND e.version = h.version`)
     // What is written from now on comes behind what was copied.
