@@ -288,7 +288,7 @@ export interface Holder {
   /** False when the process is dead or its lease expired. */
   readonly alive: boolean
   readonly since: Millis
-  /** Nobody drives it, but only this host may: the plan has confidential tasks, whose contents are there. */
+  /** Not driven, but only this host may: the plan has confidential tasks, whose contents are there. */
   readonly isHome?: true
 }
 

@@ -1,5 +1,5 @@
 // Copies a store to another one, or to a file and back. All is read as of one moment. The target is marked until it is whole, so that
-// nobody works on half of a store; a copy that was interrupted goes on when it is started again. At the end both sides are read and compared.
+// half of a store is never opened; a copy that was interrupted goes on when it is started again. At the end both sides are read and compared.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Sha256 } from '../../domain/id.ts'
