@@ -20,8 +20,8 @@ export interface ComposeOptions extends StatePlace {
   /** Only look: the state is opened so that nothing in it can change, and must be there. */
   readonly reading?: boolean
   /**
-   * Experimental: `postgres://…`, where plans are kept instead of in the folder's own database. The folder still holds the contents of
-   * files, so every process that works on these plans needs the same one.
+   * Experimental: `postgres://…`, where plans are kept instead of in the folder's own database. The folder holds the first copy of the
+   * contents of files, and the only one of plans with confidential tasks.
    */
   readonly database?: string
   /** Runners of this program, which tasks name: `runner: { use: NAME }`. */

@@ -10,7 +10,7 @@ import { type RestoreNote, restoreNotesOf } from '../../domain/restore-notes.ts'
 import type { Pruned } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
 import type { CheckBlobs } from './check.ts'
-import { readEntry } from './entry.ts'
+import { readEntry, type StoredEntry } from './entry.ts'
 
 export interface PruneBlobs extends CheckBlobs {
   storedAt(id: Sha256): Millis | null
@@ -37,22 +37,25 @@ export async function prune(
   const { transactions, blobs, now } = room
   const due = await transactions.read(tables => tables.upkeep.prunable(options.before))
   const notes = [...(blobs.pins?.() ?? [])]
-  const numbers = await transactions.read(tables => due.filter(no => !isRestorable({ tables, blobs, notes, now }, no)))
+  // Plan by plan, so that no read grows with their number.
+  const numbers: number[] = []
+  for (const no of due)
+    if (!(await transactions.read(tables => isRestorable({ tables, blobs, notes, now }, no)))) numbers.push(no)
   const prunable = new Set(numbers)
   let entries = 0
   let bytes = 0
   if (options.dryRun) {
-    entries = await transactions.read(tables =>
-      numbers.reduce((sum, no) => sum + (tables.journal.head(no)?.version ?? 0), 0),
-    )
+    for (const no of numbers) entries += await transactions.read(tables => tables.journal.head(no)?.version ?? 0)
   } else if (numbers.length > 0) {
-    const removed = await transactions.write(tables =>
-      // Checked again under the lock: a plan may have changed since.
-      tables.upkeep
-        .prunable(options.before)
-        .filter(no => prunable.has(no))
-        .map(no => ({ plan: tables.journal.planOf(no)?.id, ...tables.upkeep.prune(no, now) })),
+    const removing = numbers.map(no =>
+      transactions.write(tables =>
+        // Checked again under the lock: a plan may have changed since.
+        tables.upkeep.prunable(options.before).includes(no)
+          ? { plan: tables.journal.planOf(no)?.id, ...tables.upkeep.prune(no, now) }
+          : null,
+      ),
     )
+    const removed = (await Promise.all(removing)).filter(one => one !== null)
     room.forget?.()
     entries = removed.reduce((sum, one) => sum + one.entries, 0)
     bytes = removed.reduce((sum, one) => sum + one.bytes, 0)
@@ -63,7 +66,7 @@ export async function prune(
   // Listed before references are collected, so that newer blobs are no candidates.
   const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? blobsBefore) < blobsBefore)
   // Collected after plans are removed: a plan that changed just in time still keeps its blobs.
-  const reachable = await transactions.read(tables => reach(tables, blobs, options.dryRun ? prunable : new Set()))
+  const reachable = await reach(room, options.dryRun ? prunable : new Set())
   let count = 0
   for (const id of candidates) {
     if (reachable.has(id)) continue
@@ -98,6 +101,8 @@ function isRestorable(
     for (const entry of page) {
       after = entry.version
       moved = entry.at
+      // Pruned there.
+      if (isElsewhere(entry, blobs)) return true
       for (const event of readEntry(plan.id, entry, blobs).events) {
         if (event.type === 'workspace.restored') saved.add(event.saved)
         if (event.type === 'plan.created' || event.type === 'plan.revised')
@@ -131,41 +136,53 @@ const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'ro
 
 const hasOverwritten = (event: Event): boolean => 'result' in event && event.result.wrote?.overwrote !== undefined
 
-function reach(tables: Tables, blobs: PruneBlobs, removed: ReadonlySet<number>): ReadonlySet<Sha256> {
+async function reach(
+  { transactions, blobs }: { readonly transactions: Transactions; readonly blobs: PruneBlobs },
+  removed: ReadonlySet<number>,
+): Promise<ReadonlySet<Sha256>> {
   const found = new Set<Sha256>()
-  const name = (text: string) => {
-    for (const [word] of text.matchAll(WORD))
-      if (!found.has(word as Sha256) && blobs.has(word as Sha256)) found.add(word as Sha256)
+  const add = (ids: Iterable<Sha256>) => {
+    for (const id of ids) found.add(id)
   }
-  for (const no of tables.upkeep.plans()) {
-    const plan = tables.journal.planOf(no)
-    if (plan === null || removed.has(no)) continue
-    for (let after = 0; ; ) {
-      const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
-      if (page.length === 0) break
-      for (const entry of page) {
-        after = entry.version
-        if (entry.body !== null) name(entry.body)
-        if (entry.blob !== null) {
-          found.add(entry.blob)
-          name(JSON.stringify(readEntry(plan.id, entry, blobs).events))
-        }
-      }
-    }
-  }
-  for (const [, note] of blobs.pins?.() ?? []) name(note)
-  // Grows during iteration, because manifests name other blobs. File contents are not read.
+  for (const no of await transactions.read(tables => tables.upkeep.plans()))
+    if (!removed.has(no)) add(await transactions.read(tables => namedByPlan(tables, blobs, no)))
+  for (const [, note] of blobs.pins?.() ?? []) add(namedIn(note, blobs))
   const contents = new Set<Sha256>()
-  for (const id of found) {
-    const bytes = blobs.getNow(id)
-    if (bytes === null) continue
-    const { more, files } = referencesOf(bytes)
-    for (const word of more) if (blobs.has(word)) found.add(word)
-    for (const word of files) contents.add(word)
-  }
-  for (const id of contents) found.add(id)
+  await transactions.read(() => {
+    // Grows during iteration, because manifests name other blobs. File contents are not read.
+    for (const id of found) {
+      const { more, files } = referencesOf(blobs.getNow(id) ?? new Uint8Array())
+      for (const word of more) if (blobs.has(word)) found.add(word)
+      for (const word of files) contents.add(word)
+    }
+  })
+  add(contents)
   return found
 }
+
+function namedByPlan(tables: Tables, blobs: PruneBlobs, no: number): ReadonlySet<Sha256> {
+  const found = new Set<Sha256>()
+  const plan = tables.journal.planOf(no)
+  for (let after = 0; plan !== null; ) {
+    const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
+    if (page.length === 0) break
+    for (const entry of page) {
+      after = entry.version
+      if (isElsewhere(entry, blobs)) continue
+      if (entry.blob !== null) found.add(entry.blob)
+      const text = entry.blob === null ? (entry.body ?? '') : JSON.stringify(readEntry(plan.id, entry, blobs).events)
+      for (const id of namedIn(text, blobs)) found.add(id)
+    }
+  }
+  return found
+}
+
+/** Its body and what it names are on another machine. */
+const isElsewhere = ({ blob }: StoredEntry, blobs: PruneBlobs): boolean =>
+  blobs.elsewhere !== undefined && blob !== null && blobs.getNow(blob) === null
+
+const namedIn = (text: string, blobs: PruneBlobs): readonly Sha256[] =>
+  Array.from(text.matchAll(WORD), ([word]) => word as Sha256).filter(word => blobs.has(word))
 
 /** `files`: contents of files, which name nothing. */
 export function referencesOf(bytes: Uint8Array): {

@@ -154,6 +154,20 @@ else {
     })
   })
 
+  it('postgres: many plans are pruned, however many rows have to be loaded for it', async () => {
+    const { on, clock } = await machines()
+    const { store } = await on('one')
+    for (let number = 1; number <= 40; number++) {
+      const id = await given(store, two(`plan-${number}`), number)
+      if (number > 20) await must(store, id, { type: 'archive' })
+    }
+    clock.pass(10_000)
+    expect(await store.prune({ before: clock.wall, dryRun: true })).toMatchObject({ plans: 20, entries: 40 })
+    expect(await store.prune({ before: clock.wall, dryRun: false })).toMatchObject({ plans: 20, entries: 40 })
+    expect((await store.plans({ limit: 100 })).items).toHaveLength(20)
+    expect((await store.check()).faults).toEqual([])
+  })
+
   describe('postgres: a plan with a confidential task', () => {
     it('leaves its inputs, outputs and output on its host, where all of it is read', async () => {
       const { on, url } = await machines()
@@ -172,7 +186,7 @@ else {
     })
 
     it('is listed on another host and not damaged there, but neither read nor driven', async () => {
-      const { on } = await machines()
+      const { on, clock } = await machines()
       const [one, two] = [await on('one'), await on('two')]
       const id = await confidential(one.store)
       expect((await two.store.plans({})).items.map(row => row.name)).toEqual(['secret'])
@@ -186,8 +200,15 @@ else {
         ok: false,
         holder: { host: 'one', isHome: true },
       })
+      clock.pass(10_000)
+      const result = succeeded({})
+      await must(one.store, id, { type: 'turn', settled: [{ task: name('b'), visit: 1, attempt: 1, result }] })
+      await must(one.store, id, { type: 'archive' })
+      clock.pass(10_000)
+      expect(await two.store.prune({ before: clock.wall, dryRun: false })).toMatchObject({ plans: 0, held: 1 })
       const own = await one.store.leases.open({ leaseMs: 1_000 })
       expect(await one.store.leases.claim(id, own)).toMatchObject({ ok: true })
+      expect(await one.store.prune({ before: clock.wall, dryRun: false })).toMatchObject({ plans: 1 })
     })
 
     it('is copied from its host without loss, and from another one not at all', async () => {

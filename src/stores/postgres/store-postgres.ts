@@ -52,6 +52,7 @@ export class StorePostgres extends StoreOnTables {
     const { url, folder, clock, newId } = options
     const now = (): Millis => clock.now()
     const [writer, reader, feed] = [await Link.open(url), await Link.open(url), await Link.open(url)]
+    const fetching = linkWhenAsked(url)
     try {
       await migrate(await writer.client(), now())
       await refuseUnfinished(writer.query)
@@ -60,7 +61,7 @@ export class StorePostgres extends StoreOnTables {
       await Promise.all([writer, reader, feed].map(link => link.close()))
       throw error
     }
-    const blobs = new BlobsPostgres({ folder: join(folder, 'blobs'), now, newId }, writer)
+    const blobs = new BlobsPostgres({ folder: join(folder, 'blobs'), now, newId }, fetching)
     const states = new States(blobs)
     let hasMoved = false
     const changes = new Changes(() => {
@@ -98,8 +99,28 @@ export class StorePostgres extends StoreOnTables {
       close: async () => {
         await transactions.close()
         stop()
-        await Promise.all([writer, reader, feed].map(link => link.close()))
+        await Promise.all([writer, reader, feed, fetching].map(link => link.close()))
       },
     })
+  }
+}
+
+/** Few processes need it: one question at a time, on a connection that is made for the first one. */
+function linkWhenAsked(url: string): Pick<Link, 'query' | 'close'> {
+  let link: Link | null = null
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    query(text, values) {
+      const asked = last.then(async () => {
+        link ??= await Link.open(url)
+        return await link.query(text, values)
+      })
+      last = asked.catch(() => {})
+      return asked
+    },
+    close: async () => {
+      await last
+      await link?.close()
+    },
   }
 }
