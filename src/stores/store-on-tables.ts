@@ -239,11 +239,14 @@ export class StoreOnTables implements door.Store {
 
   since: door.Store['since'] = async (after, limit) =>
     this.#read(tables => {
-      const rows = tables.journal.since(after, limit, null)
-      const { entries, fault } = new EntryVerifier().verify(tables, rows, this.blobs)
-      // Entries before the fault are valid and returned first; the next read reports the fault.
-      if (fault !== null && entries.length === 0) throw fault
-      return entries
+      for (let from = after; ; ) {
+        const rows = tables.journal.since(from, limit, null)
+        const { entries, fault, last } = new EntryVerifier().verify(tables, rows, this.blobs)
+        // Entries before the fault are valid and returned first; the next read reports the fault.
+        if (fault !== null && entries.length === 0) throw fault
+        if (entries.length > 0 || last === undefined) return entries
+        from = last
+      }
     })
 
   watch: door.Store['watch'] = options => watchEntries(this.#parts, options)

@@ -134,6 +134,10 @@ function bodyOf(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Body {
   }
 }
 
+/** Its body and what it names are on another machine. */
+export const isBodyElsewhere = ({ blob }: StoredEntry, blobs: BodyBlobs): boolean =>
+  blobs.elsewhere !== undefined && blob !== null && blobs.getNow(blob) === null
+
 interface Body {
   readonly v: number
   readonly command: Command

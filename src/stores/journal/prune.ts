@@ -10,7 +10,7 @@ import { type RestoreNote, restoreNotesOf } from '../../domain/restore-notes.ts'
 import type { Pruned } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
 import type { CheckBlobs } from './check.ts'
-import { readEntry, type StoredEntry } from './entry.ts'
+import { isBodyElsewhere, readEntry } from './entry.ts'
 
 export interface PruneBlobs extends CheckBlobs {
   storedAt(id: Sha256): Millis | null
@@ -102,7 +102,7 @@ function isRestorable(
       after = entry.version
       moved = entry.at
       // Pruned there.
-      if (isElsewhere(entry, blobs)) return true
+      if (isBodyElsewhere(entry, blobs)) return true
       for (const event of readEntry(plan.id, entry, blobs).events) {
         if (event.type === 'workspace.restored') saved.add(event.saved)
         if (event.type === 'plan.created' || event.type === 'plan.revised')
@@ -168,7 +168,7 @@ function namedByPlan(tables: Tables, blobs: PruneBlobs, no: number): ReadonlySet
     if (page.length === 0) break
     for (const entry of page) {
       after = entry.version
-      if (isElsewhere(entry, blobs)) continue
+      if (isBodyElsewhere(entry, blobs)) continue
       if (entry.blob !== null) found.add(entry.blob)
       const text = entry.blob === null ? (entry.body ?? '') : JSON.stringify(readEntry(plan.id, entry, blobs).events)
       for (const id of namedIn(text, blobs)) found.add(id)
@@ -176,10 +176,6 @@ function namedByPlan(tables: Tables, blobs: PruneBlobs, no: number): ReadonlySet
   }
   return found
 }
-
-/** Its body and what it names are on another machine. */
-const isElsewhere = ({ blob }: StoredEntry, blobs: PruneBlobs): boolean =>
-  blobs.elsewhere !== undefined && blob !== null && blobs.getNow(blob) === null
 
 const namedIn = (text: string, blobs: PruneBlobs): readonly Sha256[] =>
   Array.from(text.matchAll(WORD), ([word]) => word as Sha256).filter(word => blobs.has(word))

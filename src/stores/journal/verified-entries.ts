@@ -3,15 +3,26 @@
 // that following a journal costs one hash per entry.
 
 import type { PlanId } from '../../domain/id.ts'
-import { ChainBroken, type Entry } from '../store.ts'
+import { ChainBroken, type Entry, type Position } from '../store.ts'
 import { Missing, type Tables } from '../tables.ts'
-import { type BodyBlobs, chainFault, GENESIS, type Link, readEntry, type StoredEntry, UnknownFormat } from './entry.ts'
+import {
+  type BodyBlobs,
+  chainFault,
+  GENESIS,
+  isBodyElsewhere,
+  type Link,
+  readEntry,
+  type StoredEntry,
+  UnknownFormat,
+} from './entry.ts'
 
 export type PlanRow = StoredEntry & { readonly plan: PlanId }
 
 export interface VerifiedEntries {
   readonly entries: readonly Entry[]
   readonly fault: ChainBroken | null
+  /** The position of the last row, also when it is left out. */
+  readonly last?: Position | undefined
 }
 
 /** The cache size; for other plans the previous entry is looked up again. */
@@ -25,22 +36,23 @@ export class EntryVerifier {
     const entries: Entry[] = []
     for (const row of rows) {
       try {
-        entries.push(this.#entry(tables, row, blobs))
+        this.#follow(tables, row)
+        // Of many plans, those whose contents are on another machine are left out.
+        if (!isBodyElsewhere(row, blobs)) entries.push(entryOf(row, blobs))
       } catch (error) {
         if (error instanceof ChainBroken) return { entries, fault: error }
         throw error
       }
     }
-    return { entries, fault: null }
+    return { entries, fault: null, last: rows.at(-1)?.position }
   }
 
-  #entry(tables: Tables, row: PlanRow, blobs: BodyBlobs): Entry {
+  #follow(tables: Tables, row: PlanRow): void {
     const { plan, version, position, hash, format } = row
     const fault = chainFault(this.#previous(tables, row), plan, row)
     if (fault !== null) throw new ChainBroken('tampered', version, position, fault)
     if (this.#last.size >= PLANS_MAX && !this.#last.has(plan)) this.#last.clear()
     this.#last.set(plan, { version, hash, format })
-    return entryOf(row, blobs)
   }
 
   #previous(tables: Tables, { plan, version }: PlanRow): Link {

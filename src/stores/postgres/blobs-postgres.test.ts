@@ -7,7 +7,7 @@ import { name, plan, START, succeeded, task } from '../../testing/index.ts'
 import { copyStore } from '../copy/store-copy.ts'
 import { openSqliteSource, openSqliteTarget } from '../sqlite/copy-sqlite.ts'
 import { setup as setupSqlite, temporaryFolder } from '../sqlite/store-sqlite.fixture.ts'
-import { FakeClock, fakeHost, given, must, two } from '../store.contract.ts'
+import { FakeClock, fakeHost, given, must, two, two as twoTasks } from '../store.contract.ts'
 import type { Store } from '../store.ts'
 import { openPostgresSource, openPostgresTarget } from './copy-postgres.ts'
 import { ask, setup, startServer } from './postgres.fixture.ts'
@@ -194,6 +194,15 @@ else {
       expect((await two.store.logs.read({ plan: id })).map(({ text }) => text)).toEqual([
         '[confidential: only on the host that made it]',
       ])
+      // The tail of all plans goes on behind it.
+      const open = await given(two.store, twoTasks('open'), 2)
+      const last = (await two.store.since(0, 2)).map(entry => entry.plan)
+      expect(last).toEqual([open])
+      for await (const entry of two.store.watch({ after: 0, signal: new AbortController().signal })) {
+        expect(entry.plan).toBe(open)
+        break
+      }
+      expect((await one.store.since(0, 100)).filter(entry => entry.plan === id).length).toBeGreaterThan(3)
       expect(await two.store.check()).toMatchObject({ ok: true, unread: [{ plan: id }] })
       const owner = await two.store.leases.open({ leaseMs: 1_000 })
       expect(await two.store.leases.claim(id, owner)).toMatchObject({
