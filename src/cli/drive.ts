@@ -141,7 +141,11 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   }
 
   async function attached(holder: Holder): Promise<'free' | 'over'> {
-    reporter.say(`already running in pid ${holder.pid} on ${holder.host}; watching (Ctrl-C leaves it running)`)
+    reporter.say(
+      holder.isHome === true
+        ? `waiting: the plan has confidential tasks, so only ${holder.host} may run it; watching`
+        : `already running in pid ${holder.pid} on ${holder.host}; watching (Ctrl-C leaves it running)`,
+    )
     for (;;) {
       await new Promise<void>(resolve => {
         const timer = setTimeout(resolve, ATTACHED_POLL_MS)
@@ -274,7 +278,9 @@ function heldBy(holder: Holder, name: string): CliError {
   return new CliError(
     EXIT.refused,
     'held',
-    `plan '${name}' is already running (pid ${holder.pid} on ${holder.host})`,
+    holder.isHome === true
+      ? `plan '${name}' has confidential tasks, so only ${holder.host} may run it`
+      : `plan '${name}' is already running (pid ${holder.pid} on ${holder.host})`,
     `follow it with: planfold log ${name} --follow`,
   )
 }

@@ -21,7 +21,7 @@ export interface ComposeOptions extends StatePlace {
   readonly reading?: boolean
   /**
    * `postgres://…`, where plans are kept instead of in the folder's own database. Absent: PLANFOLD_DATABASE, or the person's setting for
-   * this workspace.
+   * this workspace. The folder holds the first copy of the contents of files, and the only one of plans with confidential tasks.
    */
   readonly database?: string
   /** Labels of this worker, besides those of the machine (`linux`, `x64`): plans may want them, see `place`. */

@@ -2,9 +2,8 @@
 // kept in the data folder of the place.
 
 import { randomUUID } from 'node:crypto'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { systemClock } from '../engine/clock.ts'
-import { BlobsFiles } from '../stores/blobs/blobs.ts'
 import type { Copied, CopySource, CopyTarget } from '../stores/copy/store-copy.ts'
 import { thisHost } from '../stores/leases/host.ts'
 import { StoreRefused } from '../stores/store.ts'
@@ -17,13 +16,16 @@ export interface CopyResult extends Copied {
   readonly to: string
 }
 
-export async function copyStores(place: StatePlace, names: { from: string; to: string }): Promise<CopyResult> {
+export async function copyStores(
+  place: StatePlace,
+  names: { from: string; to: string; withConfidential?: boolean },
+): Promise<CopyResult> {
   const { copyStore } = await room()
   if (storeAt(place, names.from) === storeAt(place, names.to))
     throw new StoreRefused('both names mean the same store', 'name another one with --to')
   const from = await openSource(place, names.from)
   try {
-    const to = await openTarget(place, names.to, from.name)
+    const to = await openTarget(place, names.to, from.name, names)
     try {
       return { from: from.name, to: to.name, ...(await copyStore(from, to, options(place))) }
     } finally {
@@ -45,11 +47,15 @@ export async function createBackup(place: StatePlace, file: string, name?: strin
   }
 }
 
-export async function restoreBackup(place: StatePlace, file: string, name?: string): Promise<CopyResult> {
+export async function restoreBackup(
+  place: StatePlace,
+  file: string,
+  options: { database?: string; withConfidential?: boolean },
+): Promise<CopyResult> {
   const path = resolve(place.cwd, file)
   let to = ''
   const copied = await (await room()).restoreBackup(path, async () => {
-    const target = await openTarget(place, name, path)
+    const target = await openTarget(place, options.database, path, options)
     to = target.name
     return target
   })
@@ -84,11 +90,16 @@ async function openSource(place: StatePlace, name: string | undefined): Promise<
   return await (await sqlite()).openSqliteSource(inFolder(at))
 }
 
-async function openTarget(place: StatePlace, name: string | undefined, source: string): Promise<CopyTarget> {
+async function openTarget(
+  place: StatePlace,
+  name: string | undefined,
+  source: string,
+  { withConfidential = false }: { readonly withConfidential?: boolean },
+): Promise<CopyTarget> {
   const at = storeAt(place, name)
   if (isUrl(at)) {
     makeStateDir(locate(place).stateDir)
-    return await (await postgres()).openPostgresTarget(onPostgres(place, at), source)
+    return await (await postgres()).openPostgresTarget({ ...onPostgres(place, at), withConfidential }, source)
   }
   makeStateDir(at)
   return await (await sqlite()).openSqliteTarget(inFolder(at), source)
@@ -104,8 +115,10 @@ const inFolder = (folder: string) => ({
   newId: randomUUID,
 })
 
-function onPostgres(place: StatePlace, url: string) {
-  const { now } = systemClock
-  const folder = join(locate(place).stateDir, 'blobs')
-  return { url, now, blobs: new BlobsFiles({ folder, now, newId: randomUUID }) }
-}
+const onPostgres = (place: StatePlace, url: string) => ({
+  url,
+  folder: locate(place).stateDir,
+  now: systemClock.now,
+  newId: randomUUID,
+  host: thisHost(process.pid).host,
+})

@@ -1,6 +1,7 @@
 // The store over any tables, with the rules of this room: journal, plans, leases, output; a group of requests is one transaction.
 
 import { type PlanId, type PlanName, parseTaskId } from '../domain/id.ts'
+import { hasConfidential } from '../domain/plan-rules/confidential.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
 import { limitOf } from './cursor.ts'
 import { type Appending, createPlan, updatePlan, withKey } from './journal/append.ts'
@@ -241,11 +242,14 @@ export class StoreOnTables implements door.Store {
 
   since: door.Store['since'] = async (after, limit) =>
     this.#read(tables => {
-      const rows = tables.journal.since(after, limit, null)
-      const { entries, fault } = new EntryVerifier().verify(tables, rows, this.blobs)
-      // Entries before the fault are valid and returned first; the next read reports the fault.
-      if (fault !== null && entries.length === 0) throw fault
-      return entries
+      for (let from = after; ; ) {
+        const rows = tables.journal.since(from, limit, null)
+        const { entries, fault, last } = new EntryVerifier().verify(tables, rows, this.blobs)
+        // Entries before the fault are valid and returned first; the next read reports the fault.
+        if (fault !== null && entries.length === 0) throw fault
+        if (entries.length > 0 || last === undefined) return entries
+        from = last
+      }
     })
 
   watch: door.Store['watch'] = options => watchEntries(this.#parts, options)
@@ -358,6 +362,8 @@ export class StoreOnTables implements door.Store {
   #storeFold(plan: PlanId, kept: Kept): void {
     kept.tail = 0
     if (this.#foldingPlans.has(plan) || kept.state.order.length === 0) return
+    // It would hold what must not leave this machine.
+    if (this.blobs.keepNow !== undefined && hasConfidential(kept.state)) return
     const { no, hash, definitionVersion, state } = kept
     const at = { version: state.version, definitionVersion, hash }
     const text = foldText(state)

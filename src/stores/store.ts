@@ -305,6 +305,8 @@ export interface Holder {
   /** False when the process is dead or its lease expired. */
   readonly alive: boolean
   readonly since: Millis
+  /** Not driven, but only this host may: the plan has confidential tasks, whose contents are there. */
+  readonly isHome?: true
 }
 
 // Claims of agents on external tasks; heartbeats touch only this row

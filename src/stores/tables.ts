@@ -107,6 +107,8 @@ export interface Head {
   readonly owner: string | null
   readonly ownerBoot: string | null
   readonly ownerExpires: number | null
+  /** The only host that has the contents of the plan. */
+  readonly home?: string | null
 }
 
 export interface StoredFold {
@@ -137,6 +139,8 @@ export interface JournalTable {
   /** `done` counts completed and skipped tasks. */
   addEntry(no: number, entry: StoredEntry, done: number): void
   saveFold(no: number, fold: StoredFold): void
+  /** From now on only this host may drive the plan. Where all contents are shared. */
+  keepOn?(no: number, host: string): void
 }
 
 // Projections

@@ -15,6 +15,9 @@ export function isConfidential(plan: Pick<PlanDefinition, 'labels'>, task: Pick<
   return (task.labels ?? []).some(isListed) || (plan.labels ?? []).some(isListed)
 }
 
+export const hasConfidential = ({ definition, order }: Pick<PlanState, 'definition' | 'order'>): boolean =>
+  isConfidential(definition, {}) || order.some(task => isConfidential(definition, task.definition))
+
 /** Shorter texts occur in any sentence. */
 const TEXT_MIN = 4
 

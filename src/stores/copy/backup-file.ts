@@ -1,7 +1,7 @@
 // The file of a backup: a line with its format, then frames. Each frame ends with a hash over everything before it, so a fault has a place,
 // and a file that was cut has no last frame.
 //
-//   "planfold backup 1\n" │ frame … │ frame
+//   "planfold-backup 1\n" │ frame … │ frame
 //   frame: length of the payload (u32) │ payload │ SHA-256 of the hash before, the length and the payload (32 bytes)
 //   payload: 'r' and compressed JSON {table, rows}, or 'b', the id (32 bytes) and a compressed blob, or 'e' and compressed JSON {survey}
 
@@ -28,7 +28,7 @@ export interface BackupEnd {
 }
 
 const FORMAT = 1
-const MARK = 'planfold backup '
+const MARK = 'planfold-backup '
 const FIRST = `${MARK}${FORMAT}\n`
 const HASH_BYTES = 32
 /** About as much goes into one frame; a single row may be larger. */

@@ -1,6 +1,6 @@
 // What a copy of a store consists of: its tables, in the order in which they are sent, with the columns that all stores have. Search, steps
 // and stored folds are left out, because they are made again from the journal. The query rows are copied, because a plan that other rules
-// wrote cannot be folded here. Owners are left out: nobody drives the plans of a copy.
+// wrote cannot be folded here. Owners are left out: the plans of a copy are not driven.
 
 import { StoreDamaged, StoreRefused } from '../store.ts'
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Sha256 } from '../../domain/id.ts'
 import { openSqliteSource, openSqliteTarget } from '../sqlite/copy-sqlite.ts'
 import { setup, temporaryFolder } from '../sqlite/store-sqlite.fixture.ts'
 import { carryOut, FakeClock, fakeHost, given, must, two } from '../store.contract.ts'
@@ -190,13 +191,13 @@ describe('a backup', () => {
         (error: Error) => error.message.replaceAll(file, 'FILE'),
       )
     }
-    expect(await said('planfold backup 7\nabc')).toBe('FILE is a backup of format "7", and this program reads 1')
+    expect(await said('planfold-backup 7\nabc')).toBe('FILE is a backup of format "7", and this program reads 1')
     expect(await said('SQLite format 3')).toBe('FILE is no backup')
     expect(await said('')).toBe('FILE is no backup')
-    expect(await said(Buffer.concat([Buffer.from('planfold backup 1\n'), Buffer.alloc(40, 0xff)]))).toBe(
+    expect(await said(Buffer.concat([Buffer.from('planfold-backup 1\n'), Buffer.alloc(40, 0xff)]))).toBe(
       'frame 1, at byte 18 of FILE: says that it has 4294967295 bytes, and the file has 4 more: it was cut or altered',
     )
-    expect(await said('planfold backup 1\n')).toBe('FILE ends after frame 0, at byte 18: it was cut')
+    expect(await said('planfold-backup 1\n')).toBe('FILE ends after frame 0, at byte 18: it was cut')
     await expect(verifyBackup(folder)).rejects.toThrow('is no file')
     await expect(verifyBackup(join(folder, 'nowhere'))).rejects.toThrow('there is no')
     chmodSync(file, 0o600)
@@ -213,8 +214,8 @@ describe('a backup', () => {
         ...source,
         name: source.name,
         close: async () => {},
-        blob: async () => Buffer.from('a content'),
-        blobIds: async () => (id === undefined ? [] : [id as never]),
+        blob: async (one: Sha256) => (one === id ? Buffer.from('a content') : await source.blob(one)),
+        blobIds: async () => [...(await source.blobIds()), ...(id === undefined ? [] : [id as Sha256])],
         rows: async function* (table: Parameters<typeof source.rows>[0], after: null) {
           for await (const rows of source.rows(table, after))
             yield rows.map(row => change({ ...row }, table.name)) as never

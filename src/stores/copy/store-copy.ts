@@ -1,5 +1,5 @@
 // Copies a store to another one, or to a file and back. All is read as of one moment. The target is marked until it is whole, so that
-// nobody works on half of a store; a copy that was interrupted goes on when it is started again. At the end both sides are read and compared.
+// half of a store is never opened; a copy that was interrupted goes on when it is started again. At the end both sides are read and compared.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Sha256 } from '../../domain/id.ts'
@@ -52,10 +52,11 @@ export interface Copied extends Surveyed {
 }
 
 export async function copyStore(from: CopySource, to: CopyTarget, { failpoint }: CopyOptions): Promise<Copied> {
-  for (const table of COPIED_TABLES) await send(from, to, table, failpoint)
+  // First, so that every body that an entry names is there when the entry comes.
   const blobs = await sendBlobs(from, to, failpoint)
+  for (const table of COPIED_TABLES) await send(from, to, table, failpoint)
   await to.settle()
-  const there = await surveyOf(from)
+  const there = await surveyOf(from, id => to.hasBlob(id))
   let here = await surveyOf(to).catch(() => null)
   for (const table of COPIED_TABLES) {
     if (here !== null && isDeepStrictEqual(here.tables[table.name], there.tables[table.name])) continue
@@ -74,6 +75,8 @@ export async function copyStore(from: CopySource, to: CopyTarget, { failpoint }:
 export async function createBackup(from: CopySource, path: string, options: CopyOptions): Promise<Copied> {
   const writer = await BackupWriter.create(path, options.newId)
   try {
+    const ids = new Set(await from.blobIds())
+    for (const id of ids) await writer.blob(id, await contentOf(from, id))
     const survey = new Survey()
     for (const table of COPIED_TABLES)
       for await (const rows of from.rows(table, null)) {
@@ -81,14 +84,10 @@ export async function createBackup(from: CopySource, path: string, options: Copy
         await writer.rows(table, rows)
         options.failpoint?.('copy.rows:after')
       }
-    let blobs = 0
-    for (const id of await from.blobIds()) {
-      await writer.blob(id, await contentOf(from, id))
-      blobs++
-    }
-    const end = { at: options.now(), survey: survey.close(), blobs }
+    await demandNamed(survey, async id => ids.has(id))
+    const end = { at: options.now(), survey: survey.close(), blobs: ids.size }
     await writer.end(end)
-    return { ...end.survey, blobs, sent: blobs }
+    return { ...end.survey, blobs: ids.size, sent: ids.size }
   } catch (error) {
     await writer.abandon()
     throw error
@@ -97,10 +96,10 @@ export async function createBackup(from: CopySource, path: string, options: Copy
 
 export async function verifyBackup(path: string): Promise<Copied & Pick<BackupEnd, 'at'>> {
   const survey = new Survey()
-  let blobs = 0
+  const blobs = new Set<Sha256>()
   let at = 0
   for await (const frame of readBackup(path)) {
-    if (frame.kind === 'blob') blobs++
+    if (frame.kind === 'blob') blobs.add(frame.id)
     else if (frame.kind === 'rows') {
       if (COPIED_TABLES.indexOf(frame.table) < at)
         throw damaged(frame.place, `rows of ${frame.table.name} are too late`)
@@ -111,10 +110,11 @@ export async function verifyBackup(path: string): Promise<Copied & Pick<BackupEn
         throw damaged(frame.place, (error as Error).message)
       }
     } else {
-      const found = { survey: survey.close(), blobs }
+      await demandNamed(survey, async id => blobs.has(id))
+      const found = { survey: survey.close(), blobs: blobs.size }
       const { at: time, ...said } = frame.end
       if (!isDeepStrictEqual({ ...said }, found)) throw damaged(frame.place, 'counts other rows than the file has')
-      return { ...found.survey, blobs, sent: blobs, at: time }
+      return { ...found.survey, blobs: blobs.size, sent: blobs.size, at: time }
     }
   }
   throw new Error('bug: a backup has a last frame')
@@ -127,10 +127,10 @@ export async function restoreBackup(path: string, open: () => Promise<CopyTarget
   try {
     for (const table of COPIED_TABLES) await to.clear(table)
     for await (const frame of readBackup(path)) {
+      if (frame.kind === 'blob') await to.addBlob(frame.bytes)
+      else await to.flush()
       if (frame.kind === 'rows') await to.add(frame.table, frame.rows)
-      else if (frame.kind === 'blob') await to.addBlob(frame.bytes)
     }
-    await to.flush()
     await to.settle()
     demandSame(await surveyOf(to), verified, `${to.name} is not the same as ${path}`)
     await to.unmark()
@@ -171,10 +171,19 @@ async function contentOf(from: CopySource, id: Sha256): Promise<Uint8Array> {
   throw new StoreRefused(`blob ${id} of ${from.name} was pruned meanwhile`, 'start this again; it goes on where it was')
 }
 
-async function surveyOf(store: CopySource): Promise<Surveyed> {
+async function surveyOf(store: CopySource, has?: CopyTarget['hasBlob']): Promise<Surveyed> {
   const survey = new Survey()
   for (const table of COPIED_TABLES) for await (const rows of store.rows(table, null)) survey.take(table, rows)
+  if (has !== undefined) await demandNamed(survey, has)
   return survey.close()
+}
+
+async function demandNamed(survey: Survey, has: CopyTarget['hasBlob']): Promise<void> {
+  for (const [id, entry] of survey.named)
+    if (!(await has(id)))
+      throw new StoreDamaged(`blob ${id}, the body of ${entry}, is missing`, {
+        hint: 'of a plan with confidential tasks on PostgreSQL it is only on the host that made it: copy there',
+      })
 }
 
 function demandSame(found: Surveyed, wanted: Pick<Surveyed, 'tables'>, what: string): void {

@@ -23,6 +23,8 @@ interface Chain {
 }
 
 export class Survey {
+  /** The contents without which entries cannot be read. */
+  readonly named = new Map<Sha256, string>()
   #position: Position = 0
   readonly #tables = new Map<string, { rows: number; readonly hash: Hash }>(
     COPIED_TABLES.map(({ name }) => [name, { rows: 0, hash: createHash('sha256') }]),
@@ -99,6 +101,7 @@ export class Survey {
     if (chain === undefined) throw new StoreDamaged(`there is an entry of plan number ${row.plan_no}, which is missing`)
     const entry = { ...row, oldPosition: row.old_position } as unknown as StoredEntry
     demandNext(chain, entry.version)
+    if (entry.blob !== null) this.named.set(entry.blob, `entry ${entry.version} of ${chain.id}`)
     const fault = chainFault(chain.link, this.#names.get(row.plan_no as number)!, entry)
     if (fault !== null) throw new StoreDamaged(fault)
     chain.link = { hash: entry.hash as Sha256, format: entry.format }

@@ -7,6 +7,7 @@ import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS } from '../../domain/limits.ts'
 import { nextLookAt } from '../../domain/next-actions.ts'
+import { hasConfidential } from '../../domain/plan-rules/confidential.ts'
 import { refuse } from '../../domain/refusal.ts'
 import { claimUntil, refuseAlive } from '../leases/claims.ts'
 import type { Clock, Host } from '../leases/host.ts'
@@ -179,12 +180,15 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
   const version = state.version + 1
   const position = tables.journal.nextPosition()
   const { command, actor, fence } = happened
-  const stored = sealEntry(kept, { position, plan, version, now, actor, fence, command, events }, room.blobs)
+  const isKept = room.blobs.keepNow !== undefined && hasConfidential(state)
+  const entry = { position, plan, version, now, actor, fence, command, events }
+  const stored = sealEntry(kept, entry, room.blobs, isKept)
   state.version = version
   kept.hash = stored.hash
   kept.format = stored.format
   kept.tail += events.length
   tables.journal.addEntry(kept.no, stored, doneCount(state))
+  if (isKept) tables.journal.keepOn?.(kept.no, room.host.host)
   tables.projections.apply(kept.no, project(events, now, state))
   tables.queue?.put(kept.no, () => ({
     at: nextLookAt(state, now),

@@ -4,7 +4,7 @@ import type { PlanId } from '../../domain/id.ts'
 import { firstAfter } from '../first-after.ts'
 import type { Entry, Position } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
-import { type BodyBlobs, readEntry, type StoredEntry } from './entry.ts'
+import { type BodyBlobs, isBodyElsewhere, readEntry, type StoredEntry } from './entry.ts'
 import { EntryVerifier, type VerifiedEntries } from './verified-entries.ts'
 
 // The entries that this process committed last, so that followers need not read them back from the store. Kept as text, so that they cannot
@@ -212,7 +212,9 @@ export async function* watchEntries(
           yield entry
         }
         if (page.fault !== null) throw page.fault
-        if (page.entries.length === 0) break
+        const isEnd = page.entries.length === 0 && (page.last ?? after) <= after
+        after = Math.max(after, page.last ?? 0)
+        if (isEnd) break
       }
       if (!moved && !signal.aborted) {
         await new Promise<void>(resolve => {
@@ -239,5 +241,6 @@ function read(tables: Tables, blobs: BodyBlobs, { after, plan, verifier }: Wante
   if (plan !== undefined && no === null) return { entries: [], fault: null }
   const rows = tables.journal.since(after, PAGE, no)
   if (verifier !== null) return verifier.verify(tables, rows, blobs)
-  return { entries: rows.map(row => readEntry(row.plan, row, blobs)), fault: null }
+  const here = rows.filter(row => !isBodyElsewhere(row, blobs))
+  return { entries: here.map(row => readEntry(row.plan, row, blobs)), fault: null, last: rows.at(-1)?.position }
 }

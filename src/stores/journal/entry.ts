@@ -30,6 +30,10 @@ export interface StoredEntry {
 export interface BodyBlobs {
   putNow(bytes: Uint8Array): Sha256
   getNow(id: Sha256): Uint8Array | null
+  /** Where contents leave this machine: stores some that must not. */
+  keepNow?(bytes: Uint8Array): Sha256
+  /** Where those are that are missing here. */
+  readonly elsewhere?: string
 }
 
 export const ENTRY_FORMAT = 2
@@ -53,15 +57,16 @@ export interface NewEntry {
   readonly events: readonly Event[]
 }
 
-/** A body that is too large for a row is durable in `blobs` on return. */
-export function sealEntry(previous: Link, entry: NewEntry, blobs: BodyBlobs): StoredEntry {
+/** A body that is too large for a row, or must not leave this machine, is durable in `blobs` on return. */
+export function sealEntry(previous: Link, entry: NewEntry, blobs: BodyBlobs, isKept = false): StoredEntry {
   const { command, events } = entry
   const text = JSON.stringify({ v: ENTRY_FORMAT, command, events })
   // A string this short cannot exceed the limit in UTF-8.
   const large = text.length > PAYLOAD_MAX_BYTES / 3 && Buffer.byteLength(text) > PAYLOAD_MAX_BYTES
-  const blob = large ? blobs.putNow(deflateSync(text, { level: 3 })) : null
+  const packed = large || isKept ? deflateSync(text, { level: 3 }) : null
+  const blob = packed === null ? null : isKept ? blobs.keepNow!(packed) : blobs.putNow(packed)
   const { position, version, now: at, actor, fence } = entry
-  const body = large ? null : text
+  const body = packed === null ? text : null
   const row = { format: ENTRY_FORMAT, position, oldPosition: null, version, at, actor, fence, body, blob }
   return { ...row, hash: entryHash(previous.hash, entry.plan, row) }
 }
@@ -114,8 +119,12 @@ export function entryHash(previous: string, plan: PlanId, row: Omit<StoredEntry,
 
 function bodyOf(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Body {
   const bytes = stored.blob === null ? null : blobs.getNow(stored.blob)
-  if (stored.blob !== null && bytes === null)
-    throw new StoreDamaged(`blob ${stored.blob} of entry ${stored.version} of plan ${plan} is missing`)
+  if (stored.blob !== null && bytes === null) {
+    const missing = `blob ${stored.blob} of entry ${stored.version} of plan ${plan} is missing`
+    if (blobs.elsewhere === undefined) throw new StoreDamaged(missing)
+    const cause = new UnknownFormat(`${missing}; ${blobs.elsewhere}`)
+    throw new StoreDamaged(cause.message, { cause, hint: 'look at this plan there' })
+  }
   try {
     return checked(JSON.parse(bytes === null ? (stored.body ?? 'null') : inflateSync(bytes).toString()), stored.format)
   } catch (cause) {
@@ -125,6 +134,10 @@ function bodyOf(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Body {
   }
 }
 
+/** Its body and what it names are on another machine. */
+export const isBodyElsewhere = ({ blob }: StoredEntry, blobs: BodyBlobs): boolean =>
+  blobs.elsewhere !== undefined && blob !== null && blobs.getNow(blob) === null
+
 interface Body {
   readonly v: number
   readonly command: Command
@@ -133,12 +146,12 @@ interface Body {
 
 /** The bodies of formats 1 and 2 are the same but for their number. Unknown formats are refused. */
 function checked(body: Body, format: number): Body {
-  if (body.v !== 1 && body.v !== ENTRY_FORMAT) throw new UnknownFormat('format', body.v, ENTRY_FORMAT)
+  if (body.v !== 1 && body.v !== ENTRY_FORMAT) throw unknown('format', body.v, ENTRY_FORMAT)
   if (body.v !== format) throw new Error(`it is stored as format ${format} and says ${body.v}`)
   if (!isTyped(body.command) || !Array.isArray(body.events) || !body.events.every(isTyped))
     throw new Error('it holds no command or no list of events')
   for (const event of body.events)
-    if (event.type === 'plan.started' && !knowsRules(event.rules)) throw new UnknownFormat('rules', event.rules, RULES)
+    if (event.type === 'plan.started' && !knowsRules(event.rules)) throw unknown('rules', event.rules, RULES)
   return body
 }
 
@@ -148,9 +161,10 @@ const isTyped = (value: unknown): boolean =>
 
 const NEWER = 'use the planfold that wrote it'
 
-/** The entry was written by a newer release, or is no entry. */
-export class UnknownFormat extends Error {
-  constructor(what: 'format' | 'rules', found: unknown, known: number) {
-    super(`it has ${what} ${JSON.stringify(found) ?? 'of no number'}, and this program knows ${known}; ${NEWER}`)
-  }
-}
+/** The entry is not damaged, but cannot be read here: a newer release wrote it, or its body is on another machine. */
+export class UnknownFormat extends Error {}
+
+const unknown = (what: 'format' | 'rules', found: unknown, known: number): UnknownFormat =>
+  new UnknownFormat(
+    `it has ${what} ${JSON.stringify(found) ?? 'of no number'}, and this program knows ${known}; ${NEWER}`,
+  )

@@ -8,9 +8,9 @@ import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
 import { effectivePolicy } from '../../domain/policy/policy-layer.ts'
 import { type RestoreNote, restoreNotesOf } from '../../domain/restore-notes.ts'
 import type { Pruned } from '../store.ts'
-import { eachLoaded, type Tables, type Transactions } from '../tables.ts'
+import type { Tables, Transactions } from '../tables.ts'
 import type { CheckBlobs } from './check.ts'
-import { readEntry } from './entry.ts'
+import { isBodyElsewhere, readEntry } from './entry.ts'
 
 export interface PruneBlobs extends CheckBlobs {
   storedAt(id: Sha256): Millis | null
@@ -26,7 +26,7 @@ export interface PruneBlobs extends CheckBlobs {
 }
 
 const PAGE = 200
-const WORD = /\b[0-9a-f]{64}\b/g
+export const WORD = /\b[0-9a-f]{64}\b/g
 
 export async function prune(
   /** `forget`: called when plans are removed, long before their blobs. */
@@ -37,6 +37,7 @@ export async function prune(
   const { transactions, blobs, now } = room
   const due = await transactions.read(tables => tables.upkeep.prunable(options.before))
   const notes = [...(blobs.pins?.() ?? [])]
+  // Plan by plan, so that no read grows with their number.
   const numbers: number[] = []
   for (const no of due)
     if (!(await transactions.read(tables => isRestorable({ tables, blobs, notes, now }, no)))) numbers.push(no)
@@ -44,17 +45,17 @@ export async function prune(
   let entries = 0
   let bytes = 0
   if (options.dryRun) {
-    entries = await transactions.read(tables =>
-      eachLoaded(numbers, no => tables.journal.head(no)?.version ?? 0).reduce((sum, one) => sum + one, 0),
-    )
+    for (const no of numbers) entries += await transactions.read(tables => tables.journal.head(no)?.version ?? 0)
   } else if (numbers.length > 0) {
-    const removed = await transactions.write(tables =>
-      // Checked again under the lock: a plan may have changed since.
-      eachLoaded(
-        tables.upkeep.prunable(options.before).filter(no => prunable.has(no)),
-        no => ({ plan: tables.journal.planOf(no)?.id, ...tables.upkeep.prune(no, now) }),
+    const removing = numbers.map(no =>
+      transactions.write(tables =>
+        // Checked again under the lock: a plan may have changed since.
+        tables.upkeep.prunable(options.before).includes(no)
+          ? { plan: tables.journal.planOf(no)?.id, ...tables.upkeep.prune(no, now) }
+          : null,
       ),
     )
+    const removed = (await Promise.all(removing)).filter(one => one !== null)
     room.forget?.()
     entries = removed.reduce((sum, one) => sum + one.entries, 0)
     bytes = removed.reduce((sum, one) => sum + one.bytes, 0)
@@ -65,7 +66,7 @@ export async function prune(
   // Listed before references are collected, so that newer blobs are no candidates.
   const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? blobsBefore) < blobsBefore)
   // Collected after plans are removed: a plan that changed just in time still keeps its blobs.
-  const reachable = await reach(transactions, blobs, options.dryRun ? prunable : new Set())
+  const reachable = await reach(room, options.dryRun ? prunable : new Set())
   let count = 0
   for (const id of candidates) {
     if (reachable.has(id)) continue
@@ -100,6 +101,8 @@ function isRestorable(
     for (const entry of page) {
       after = entry.version
       moved = entry.at
+      // Pruned there.
+      if (isBodyElsewhere(entry, blobs)) return true
       for (const event of readEntry(plan.id, entry, blobs).events) {
         if (event.type === 'workspace.restored') saved.add(event.saved)
         if (event.type === 'plan.created' || event.type === 'plan.revised')
@@ -134,46 +137,60 @@ const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'ro
 const hasOverwritten = (event: Event): boolean => 'result' in event && event.result.wrote?.overwrote !== undefined
 
 async function reach(
-  transactions: Transactions,
-  blobs: PruneBlobs,
+  { transactions, blobs }: { readonly transactions: Transactions; readonly blobs: PruneBlobs },
   removed: ReadonlySet<number>,
 ): Promise<ReadonlySet<Sha256>> {
   const found = new Set<Sha256>()
-  const name = (text: string) => {
-    for (const [word] of text.matchAll(WORD))
-      if (!found.has(word as Sha256) && blobs.has(word as Sha256)) found.add(word as Sha256)
-  }
-  const read = (tables: Tables, no: number) => {
-    const plan = tables.journal.planOf(no)
-    if (plan === null) return
-    for (let after = 0; ; ) {
-      const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
-      if (page.length === 0) break
-      for (const entry of page) {
-        after = entry.version
-        if (entry.body !== null) name(entry.body)
-        if (entry.blob !== null) {
-          found.add(entry.blob)
-          name(JSON.stringify(readEntry(plan.id, entry, blobs).events))
-        }
-      }
-    }
+  const add = (ids: Iterable<Sha256>) => {
+    for (const id of ids) found.add(id)
   }
   for (const no of await transactions.read(tables => tables.upkeep.plans()))
-    if (!removed.has(no)) await transactions.read(tables => read(tables, no))
-  for (const [, note] of blobs.pins?.() ?? []) name(note)
-  // Grows during iteration, because manifests name other blobs. File contents are not read.
+    if (!removed.has(no)) add(await transactions.read(tables => namedByPlan(tables, blobs, no)))
+  for (const [, note] of blobs.pins?.() ?? []) add(namedIn(note, blobs))
   const contents = new Set<Sha256>()
-  for (const id of found) {
-    const bytes = blobs.getNow(id)
-    if (bytes === null) continue
-    if (bytes[0] === 0x7b || bytes[0] === 0x5b) name(Buffer.from(bytes).toString('latin1'))
-    const { trees, files } = namedByTree(bytes)
-    for (const word of trees) found.add(word)
-    for (const word of files) contents.add(word)
-  }
-  for (const id of contents) found.add(id)
+  await transactions.read(() => {
+    // Grows during iteration, because manifests name other blobs. File contents are not read.
+    for (const id of found) {
+      const { more, files } = referencesOf(blobs.getNow(id) ?? new Uint8Array())
+      for (const word of more) if (blobs.has(word)) found.add(word)
+      for (const word of files) contents.add(word)
+    }
+  })
+  add(contents)
   return found
+}
+
+function namedByPlan(tables: Tables, blobs: PruneBlobs, no: number): ReadonlySet<Sha256> {
+  const found = new Set<Sha256>()
+  const plan = tables.journal.planOf(no)
+  for (let after = 0; plan !== null; ) {
+    const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
+    if (page.length === 0) break
+    for (const entry of page) {
+      after = entry.version
+      if (isBodyElsewhere(entry, blobs)) continue
+      if (entry.blob !== null) found.add(entry.blob)
+      const text = entry.blob === null ? (entry.body ?? '') : JSON.stringify(readEntry(plan.id, entry, blobs).events)
+      for (const id of namedIn(text, blobs)) found.add(id)
+    }
+  }
+  return found
+}
+
+const namedIn = (text: string, blobs: PruneBlobs): readonly Sha256[] =>
+  Array.from(text.matchAll(WORD), ([word]) => word as Sha256).filter(word => blobs.has(word))
+
+/** `files`: contents of files, which name nothing. */
+export function referencesOf(bytes: Uint8Array): {
+  readonly more: readonly Sha256[]
+  readonly files: readonly Sha256[]
+} {
+  const { trees, files } = namedByTree(bytes)
+  const isJson = bytes[0] === 0x7b || bytes[0] === 0x5b
+  const words = isJson
+    ? Array.from(Buffer.from(bytes).toString('latin1').matchAll(WORD), ([word]) => word as Sha256)
+    : []
+  return { more: [...trees, ...words], files }
 }
 
 const TREE = Buffer.from('PFTREE1\n')

@@ -3,15 +3,26 @@
 // that following a journal costs one hash per entry.
 
 import type { PlanId } from '../../domain/id.ts'
-import { ChainBroken, type Entry } from '../store.ts'
-import { eachLoaded, type Tables } from '../tables.ts'
-import { type BodyBlobs, chainFault, GENESIS, type Link, readEntry, type StoredEntry, UnknownFormat } from './entry.ts'
+import { ChainBroken, type Entry, type Position } from '../store.ts'
+import { eachLoaded, Missing, type Tables } from '../tables.ts'
+import {
+  type BodyBlobs,
+  chainFault,
+  GENESIS,
+  isBodyElsewhere,
+  type Link,
+  readEntry,
+  type StoredEntry,
+  UnknownFormat,
+} from './entry.ts'
 
 export type PlanRow = StoredEntry & { readonly plan: PlanId }
 
 export interface VerifiedEntries {
   readonly entries: readonly Entry[]
   readonly fault: ChainBroken | null
+  /** The position of the last row, also when it is left out. */
+  readonly last?: Position | undefined
 }
 
 type Before = ReadonlyMap<PlanId, (Link & { readonly version: number }) | null>
@@ -28,13 +39,15 @@ export class EntryVerifier {
     const before = this.#lookUp(tables, rows)
     for (const row of rows) {
       try {
-        entries.push(this.#entry(before, row, blobs))
+        this.#follow(before, row)
+        // Of many plans, those whose contents are on another machine are left out.
+        if (!isBodyElsewhere(row, blobs)) entries.push(entryOf(row, blobs))
       } catch (error) {
         if (error instanceof ChainBroken) return { entries, fault: error }
         throw error
       }
     }
-    return { entries, fault: null }
+    return { entries, fault: null, last: rows.at(-1)?.position }
   }
 
   /** What precedes the first row of each plan, unless it is known. */
@@ -50,13 +63,12 @@ export class EntryVerifier {
     )
   }
 
-  #entry(before: Before, row: PlanRow, blobs: BodyBlobs): Entry {
+  #follow(before: Before, row: PlanRow): void {
     const { plan, version, position, hash, format } = row
     const fault = chainFault(this.#previous(before, row), plan, row)
     if (fault !== null) throw new ChainBroken('tampered', version, position, fault)
     if (this.#last.size >= PLANS_MAX && !this.#last.has(plan)) this.#last.clear()
     this.#last.set(plan, { version, hash, format })
-    return entryOf(row, blobs)
   }
 
   #known({ plan, version }: PlanRow): Link | undefined {
@@ -78,6 +90,7 @@ export function entryOf(row: PlanRow, blobs: BodyBlobs): Entry {
   try {
     return readEntry(row.plan, row, blobs)
   } catch (error) {
+    if (error instanceof Missing) throw error
     const isUnknown = error instanceof Error && error.cause instanceof UnknownFormat
     throw new ChainBroken(isUnknown ? 'unknown-format' : 'unreadable', row.version, row.position, error)
   }

@@ -67,6 +67,8 @@ export class LeasesOnTables implements Leases {
     return this.#room.transactions.write(tables => {
       const head = headOf(tables, plan)
       if (head === null) throw new Error(`there is no plan ${plan} to claim`)
+      if (head.home != null && head.home !== this.#room.host.host)
+        return { ok: false, holder: { owner: '', host: head.home, pid: 0, alive: true, since: head.at, isHome: true } }
       const claimant = tables.owners.get(owner.id)
       if (claimant === null || !holdsLease(this.#room, claimant))
         throw new LeaseLost(`the lease of owner ${owner.id} ran out`)

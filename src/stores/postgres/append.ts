@@ -102,6 +102,7 @@ export type Write =
   | { readonly w: 'clear-index' }
   | { readonly w: 'halt'; readonly halt: Halt }
   | { readonly w: 'lift' }
+  | { readonly w: 'home'; readonly no: number; readonly host: string }
   | { readonly w: 'prune'; readonly no: number; readonly at: number }
 
 /** The last call of each process. It makes a call with an answer that was lost safe to send again. */
@@ -306,6 +307,7 @@ BEGIN
     DELETE FROM docs; DELETE FROM log_docs; DELETE FROM log_words; DELETE FROM steps; DELETE FROM caught_up;
   WHEN 'halt' THEN INSERT INTO halts (by, at, reason) SELECT by, at, reason FROM jsonb_to_record(write->'halt') AS h(by text, at bigint, reason text);
   WHEN 'lift' THEN DELETE FROM halts;
+  WHEN 'home' THEN UPDATE heads SET home = write->>'host' WHERE plan_no = no;
   WHEN 'prune' THEN
     INSERT INTO pruned (plan_id, name, entries, last_hash, position, at, last)
       SELECT p.id, p.name, h.version, h.hash, (SELECT max(position) FROM entries), (write->>'at')::bigint,

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { numberedPlanId } from '../../testing/index.ts'
-import { BlobsFiles } from '../blobs/blobs.ts'
 import { fill, goesOn, shown, unheld } from '../copy/full-store.fixture.ts'
 import { type CopySource, type CopyTarget, copyStore, createBackup, restoreBackup } from '../copy/store-copy.ts'
 import { openSqliteSource, openSqliteTarget } from '../sqlite/copy-sqlite.ts'
@@ -44,11 +43,7 @@ else {
 
   const database = async () => {
     const made = await setup(server)
-    const room = {
-      url: made.url,
-      now,
-      blobs: new BlobsFiles({ folder: join(made.folder, 'blobs'), now, newId: randomUUID }),
-    }
+    const room = { url: made.url, folder: made.folder, now, newId: randomUUID, host: 'here' }
     return { ...made, source: () => openPostgresSource(room), target: (name: string) => openPostgresTarget(room, name) }
   }
   const folder = () => {

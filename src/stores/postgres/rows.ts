@@ -16,6 +16,7 @@ import {
   type StoredFold,
   type StreamHead,
 } from '../tables.ts'
+import type { BlobsPostgres } from './blobs-postgres.ts'
 import type { Query, Row } from './connection.ts'
 import { vectorOf } from './sql-postgres.ts'
 import type { KnownPlan } from './working-set.ts'
@@ -31,8 +32,8 @@ export const ENTRY = `SELECT ${FIELDS} FROM entries e`
 export const ENTRY_AND_PLAN = `SELECT ${FIELDS}, p.id FROM entries e JOIN plans p USING (plan_no)`
 export const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires, o.until, o.about'
 export const RESERVATIONS = 'SELECT r.*, t.name FROM reservations r LEFT JOIN tasks t USING (plan_no, ordinal)'
-export const LOG =
-  'SELECT l.*, t.name, p.id AS plan FROM task_logs l JOIN tasks t USING (plan_no, ordinal) JOIN plans p USING (plan_no)'
+export const LOG = `SELECT l.*, t.name, p.id AS plan, h.home FROM task_logs l JOIN tasks t USING (plan_no, ordinal) JOIN plans p USING (plan_no)
+    JOIN heads h USING (plan_no)`
 export const STREAM = `SELECT stream_no, id, version, ${hex('hash')}, row FROM streams`
 export const UNOWNED = { owner: null, ownerBoot: null, ownerExpires: null } as const
 
@@ -48,15 +49,15 @@ export async function loadPlan(
 ): Promise<KnownPlan | null> {
   const row = one(
     await query(
-      `SELECT h.plan_no, p.id, p.name, h.version, h.at, ${hex('h.hash')}, h.fence, h.owner, o.boot, o.expires,
+      `SELECT h.plan_no, p.id, p.name, h.version, h.at, ${hex('h.hash')}, h.fence, h.owner, h.home, o.boot, o.expires,
         (SELECT coalesce(jsonb_agg(to_jsonb(r) ORDER BY r.ordinal), '[]') FROM reservations r WHERE r.plan_no = h.plan_no AND r.ended IS NULL) AS reservations
         FROM heads h JOIN plans p USING (plan_no) LEFT JOIN owners o ON o.id = h.owner WHERE ${'no' in by ? 'h.plan_no' : 'p.id'} = $1`,
       ['no' in by ? by.no : by.id],
     ),
   )
   if (row === undefined) return null
-  const { plan_no: no, id, name, version, at, hash, fence, owner, boot, expires } = row
-  const found = { no, version, at, hash, reached: version, fence, owner, ownerBoot: boot, ownerExpires: expires }
+  const { plan_no: no, id, name, version, at, hash, fence, owner, home, boot, expires } = row
+  const found = { no, version, at, hash, reached: version, fence, owner, home, ownerBoot: boot, ownerExpires: expires }
   const reservations = (row.reservations as readonly Row[]).map(one => reservationOf({ ...one, name: null }))
   return { id: id as string, name: name as string, head: found as Head, reservations }
 }
@@ -157,14 +158,14 @@ export const reservationOf = (row: Row): ReservationRow => ({
   task: row.name as TaskName | null,
 })
 
-export const logOf = (plan: PlanId, row: Row): StoredLog => ({
+export const logOf = (plan: PlanId, row: Row, blobs: BlobsPostgres): StoredLog => ({
   plan,
   task: row.name as TaskName,
   visit: row.visit as number,
   attempt: row.attempt as number,
   stream: row.stream as LogChunk['stream'],
   at: row.at as number,
-  text: row.text as string,
+  text: row.home === null ? (row.text as string) : blobs.openText(row.text as string),
   seq: row.seq as number,
 })
 

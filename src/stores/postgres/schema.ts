@@ -73,6 +73,8 @@ const TABLES = [
     cost double precision, tools ${TEXT}, PRIMARY KEY (tenant, step_no), UNIQUE (tenant, plan_no, task, visit, attempt))`,
 ] as const
 
+/** `pack`: published together. */
+const BLOBS = `blobs (${TENANT}, id ${TEXT} NOT NULL, pack ${TEXT} NOT NULL, at bigint NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (tenant, id))`
 /** At most one row, while another store is copied here. */
 const COPYING = `copying (${TENANT}, source ${TEXT} NOT NULL, PRIMARY KEY (tenant))`
 
@@ -140,8 +142,15 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     number: 2,
-    name: 'the mark of an unfinished copy',
-    sql: `CREATE TABLE ${COPYING}; ${walled(nameOf(COPYING))}`,
+    name: 'contents of files, and the mark of an unfinished copy',
+    sql: [
+      ...[BLOBS, COPYING].map(table => `CREATE TABLE ${table}; ${walled(nameOf(table))}`),
+      // They are compressed already, or cut into pieces.
+      'ALTER TABLE blobs ALTER bytes SET STORAGE EXTERNAL;',
+      'CREATE INDEX blobs_by_pack ON blobs (tenant, pack);',
+      // The only host that has the contents of a plan with confidential tasks.
+      `ALTER TABLE heads ADD COLUMN home ${TEXT};`,
+    ].join('\n'),
   },
 ]
 

@@ -1,13 +1,13 @@
 // The store on PostgreSQL, for several processes and machines.
 
 import { join } from 'node:path'
-import type { Millis } from '../../domain/id.ts'
-import { BlobsFiles } from '../blobs/blobs.ts'
+import type { Millis, Sha256 } from '../../domain/id.ts'
 import { Changes } from '../journal/changes.ts'
 import { States } from '../journal/plan-states.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import type { PlansWorkspace } from '../store.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
+import { BlobsPostgres, pruneBlobs } from './blobs-postgres.ts'
 import { connect, Link, settingsFor } from './connection.ts'
 import { refuseUnfinished } from './copy-postgres.ts'
 import { threadHeartbeat } from './heartbeat.ts'
@@ -38,10 +38,23 @@ export interface StorePostgresOptions {
 
 export class StorePostgres extends StoreOnTables {
   readonly transactions: PostgresTransactions
+  readonly #url: string
 
-  private constructor(parts: ConstructorParameters<typeof StoreOnTables>[0] & { transactions: PostgresTransactions }) {
+  private constructor(
+    parts: ConstructorParameters<typeof StoreOnTables>[0] & { transactions: PostgresTransactions; url: string },
+  ) {
     super(parts)
     this.transactions = parts.transactions
+    this.#url = parts.url
+    const pruneHere = this.prune
+    // Then what the database has. One that is gone there may still be in another folder, and is published again when it is named.
+    this.prune = async options => {
+      const pruned = await pruneHere(options)
+      const { before, blobsBefore = before, dryRun } = options
+      const read = (id: Sha256) => this.blobs.get(id)
+      const shared = await pruneBlobs(this.#url, { before: blobsBefore, dryRun, read })
+      return { ...pruned, blobs: Math.max(pruned.blobs, shared.blobs), bytes: Math.max(pruned.bytes, shared.bytes) }
+    }
   }
 
   static async open(options: StorePostgresOptions): Promise<StorePostgres> {
@@ -49,6 +62,7 @@ export class StorePostgres extends StoreOnTables {
     const workspace = options.workspace ?? { id: folder, root: folder }
     const now = (): Millis => clock.now()
     const [reader, feed] = [await Link.open(url, patienceMs), await Link.open(url, patienceMs)]
+    const fetching = linkWhenAsked(url)
     try {
       await migrate(await feed.client(), now())
       await refuseUnfinished(feed.query)
@@ -58,7 +72,7 @@ export class StorePostgres extends StoreOnTables {
       throw error
     }
     const writer = await Link.open(options.appendUrl ?? url, patienceMs)
-    const blobs = new BlobsFiles({ folder: join(folder, 'blobs'), now, newId })
+    const blobs = new BlobsPostgres({ folder: join(folder, 'blobs'), now, newId }, fetching)
     const states = new States(blobs)
     let hasMoved = false
     const changes = new Changes(() => {
@@ -78,6 +92,7 @@ export class StorePostgres extends StoreOnTables {
       changes,
       clock,
       set,
+      blobs,
       newId,
       workspace: workspace.id,
       counted: options.counted,
@@ -105,8 +120,28 @@ export class StorePostgres extends StoreOnTables {
       close: async () => {
         await transactions.close()
         stop()
-        await Promise.all([writer, reader, feed].map(link => link.close()))
+        await Promise.all([writer, reader, feed, fetching].map(link => link.close()))
       },
     })
+  }
+}
+
+/** Few processes need it: one question at a time, on a connection that is made for the first one. */
+function linkWhenAsked(url: string): Pick<Link, 'query' | 'close'> {
+  let link: Link | null = null
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    query(text, values) {
+      const asked = last.then(async () => {
+        link ??= await Link.open(url)
+        return await link.query(text, values)
+      })
+      last = asked.catch(() => {})
+      return asked
+    },
+    close: async () => {
+      await last
+      await link?.close()
+    },
   }
 }

@@ -8,6 +8,7 @@ import type { Halt } from '../store.ts'
 import type { Head, JournalTable, ReservationRow, StreamEntry, Tables } from '../tables.ts'
 import type { Answers } from './answers.ts'
 import type { Write } from './append.ts'
+import type { BlobsPostgres } from './blobs-postgres.ts'
 import type { Query } from './connection.ts'
 import { indexOn, loadIndex } from './index-postgres.ts'
 import {
@@ -46,6 +47,7 @@ import type { KnownPlan, Recording, WorkingSet } from './working-set.ts'
 export interface Room {
   readonly answers: Answers
   readonly set: WorkingSet
+  readonly blobs: BlobsPostgres
   /** Null while only reading: then nothing is taken from the working set. */
   readonly recording: () => Recording | null
   readonly nextEntry: () => number
@@ -180,6 +182,12 @@ export function tablesOn(room: Room): Tables {
     },
     saveFold: (no, { body, ...fold }) =>
       wrote({ w: 'fold', no, fold: { ...fold, body: Buffer.from(body).toString('base64') } }),
+    keepOn(no, host) {
+      const before = head(no)!
+      if (before.home === host) return
+      wrote({ w: 'home', no, host })
+      change(no, { head: { ...before, home: host } })
+    },
   }
 
   const sql = sqlOn(answers)
@@ -335,7 +343,10 @@ export function tablesOn(room: Room): Tables {
       remove: () => wrote({ w: 'lift' }),
     },
     logs: {
-      append: (no, ordinal, chunk) => wrote({ w: 'log', no, ordinal, chunk }),
+      append(no, ordinal, chunk) {
+        const text = head(no)?.home == null ? chunk.text : room.blobs.keepText(chunk.text)
+        wrote({ w: 'log', no, ordinal, chunk: { ...chunk, text } })
+      },
       read: (plan, no, ordinal, after, limit) =>
         ask(`logs ${no} ${ordinal} ${after} ${limit}`, async query =>
           (
@@ -343,7 +354,7 @@ export function tablesOn(room: Room): Tables {
               `${LOG} WHERE l.plan_no = $1 AND ($2::int IS NULL OR l.ordinal = $2) AND l.seq > $3 ORDER BY l.seq LIMIT $4`,
               [no, ordinal, after, limit],
             )
-          ).map(row => logOf(plan, row)),
+          ).map(row => logOf(plan, row, room.blobs)),
         ),
       readBack: (plan, no, ordinal, { after, before }, limit) =>
         ask(`logs back ${no} ${ordinal} ${after} ${before} ${limit}`, async query =>
@@ -353,13 +364,13 @@ export function tablesOn(room: Room): Tables {
               [no, ordinal, after, Math.min(before, Number.MAX_SAFE_INTEGER), limit],
             )
           )
-            .map(row => logOf(plan, row))
+            .map(row => logOf(plan, row, room.blobs))
             .reverse(),
         ),
       since: (after, limit) =>
         ask(`logs since ${after} ${limit}`, async query =>
           (await query(`${LOG} WHERE l.seq > $1 ORDER BY l.seq LIMIT $2`, [after, limit])).map(row =>
-            logOf(row.plan as PlanId, row),
+            logOf(row.plan as PlanId, row, room.blobs),
           ),
         ),
       // The number that was given last, also when its row is gone.

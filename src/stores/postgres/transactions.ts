@@ -16,6 +16,7 @@ import type { Request } from '../store-on-tables.ts'
 import { Missing, type Tables, type Transactions } from '../tables.ts'
 import { Answers, ROUNDS_MAX } from './answers.ts'
 import { type Batch, WRITER_UNKNOWN } from './append.ts'
+import type { BlobsPostgres } from './blobs-postgres.ts'
 import { type Link, type Query, queryOn } from './connection.ts'
 import { Answered, Unreachable } from './errors.ts'
 import { tablesOn } from './tables-postgres.ts'
@@ -50,6 +51,7 @@ export interface PostgresRoom {
   readonly set: WorkingSet
   readonly newId: () => string
   readonly committed: () => void
+  readonly blobs: BlobsPostgres
   /** For measurements: called with every request; what it returns is called with how often rows were loaded for it. */
   readonly counted?: (() => (rounds: number) => void) | undefined
 }
@@ -91,6 +93,7 @@ export class PostgresTransactions implements Transactions {
     this.#tables = tablesOn({
       answers: this.#answers,
       set,
+      blobs: room.blobs,
       recording: () => this.#recording,
       nextEntry: () => ++this.#entries,
       newNumber: () => {
@@ -189,6 +192,7 @@ export class PostgresTransactions implements Transactions {
     return tablesOn({
       answers,
       set,
+      blobs: this.#room.blobs,
       recording: () => null,
       nextEntry: none,
       newNumber: none,
@@ -268,7 +272,7 @@ export class PostgresTransactions implements Transactions {
     const { states, changes } = this.#room
     const sending = done.filter(({ recording }) => !recording.isEmpty)
     if (sending.length > 0) {
-      const sent = await this.#append(sending)
+      const sent = (await this.#publish(sending)) ?? (await this.#append(sending))
       if (sent !== null) {
         for (const { request, recording } of sending) {
           this.#undo(recording)
@@ -291,6 +295,17 @@ export class PostgresTransactions implements Transactions {
   readonly #again = new Set<Waiting>()
   /** Two requests of one group may want the same name or key: then this many are sent one by one. */
   #alone = 0
+
+  /** What the entries name, before they are appended. */
+  async #publish(sending: readonly Done[]): Promise<Error | null> {
+    try {
+      const entries = sending.flatMap(({ recording }) => recording.entries)
+      await this.#room.blobs.publish(entries, this.#room.writer.query)
+      return null
+    } catch (error) {
+      return error as Error
+    }
+  }
 
   /** Null when it was committed; requests that were passed over run again. */
   async #append(sending: readonly Done[]): Promise<Error | null> {

@@ -7,6 +7,7 @@ import { answer, type Context, EXIT } from '../../command.ts'
 
 interface StoreOptions {
   readonly database?: string
+  readonly withConfidential?: boolean
 }
 
 type Report = Awaited<ReturnType<typeof copyStores>>
@@ -29,8 +30,8 @@ export async function backupVerify(context: Context, file: string): Promise<numb
   return EXIT.done
 }
 
-export async function backupRestore(context: Context, file: string, { database }: StoreOptions): Promise<number> {
-  const report = await restoreBackup(placeOf(context), file, database)
+export async function backupRestore(context: Context, file: string, options: StoreOptions): Promise<number> {
+  const report = await restoreBackup(placeOf(context), file, options)
   answer(context, report, () => [
     `${context.paint.green('✔')} restored to ${escapeForTerminal(report.to)}, and read again: it is the same`,
     ...lines(report),
@@ -38,12 +39,15 @@ export async function backupRestore(context: Context, file: string, { database }
   return EXIT.done
 }
 
-export async function copy(context: Context, names: { readonly from: string; readonly to: string }): Promise<number> {
+export async function copy(
+  context: Context,
+  names: { readonly from: string; readonly to: string; readonly withConfidential?: boolean },
+): Promise<number> {
   const report = await copyStores(placeOf(context), names)
   answer(context, report, () => [
     `${context.paint.green('✔')} copied to ${escapeForTerminal(report.to)}; both were read again, and every row is the same`,
     ...lines(report),
-    `${numberOf(report.sent, 'file content')} had to be sent, each verified by its hash`,
+    `${numberOf(report.sent, 'content of a file', 'contents of files')} had to be sent, each verified by its hash`,
   ])
   return EXIT.done
 }
@@ -54,8 +58,8 @@ function lines({ position, tables, blobs }: Pick<Report, 'position' | 'tables' |
     numberOf(rows('plans'), 'plan'),
     numberOf(rows('entries'), 'entry'),
     numberOf(rows('streams'), 'session or goal', 'sessions and goals'),
-    `${rows('task_logs')} of task output`,
-    numberOf(blobs, 'file content'),
+    numberOf(rows('task_logs'), 'piece of task output', 'pieces of task output'),
+    numberOf(blobs, 'content of a file', 'contents of files'),
   ]
   return [`position ${position}: ${counts.join(', ')}`, `entries sha256 ${tables.entries?.sha256 ?? ''}`]
 }

@@ -5,6 +5,7 @@ import type { Act } from '../../context.ts'
 import { collectValues, duration, OPTIONAL_PLAN } from '../option-values.ts'
 import { NAME_KINDS, type Shell } from './completion.ts'
 
+const CONFIDENTIAL = 'put the inputs and outputs of confidential tasks into a database, too'
 const MONTH_MS = 30 * 24 * 60 * 60_000
 
 export function addKeeping(program: Command, act: Act): void {
@@ -70,6 +71,7 @@ statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
     .description('verify a backup, then fill an empty store with it')
     .argument('<file>', 'file to read')
     .option('--database <store>', STORE)
+    .option('--with-confidential', CONFIDENTIAL)
     .addHelpText('after', '\nThe files of a project are no part of it. `planfold undo files` brings back single files.')
     .action(act(async () => (await import('./backup.ts')).backupRestore))
 
@@ -78,6 +80,7 @@ statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
     .description('copy everything from one store to an empty one, and compare both')
     .requiredOption('--from <store>', 'a data folder or postgres://…')
     .requiredOption('--to <store>', 'a data folder or postgres://…')
+    .option('--with-confidential', CONFIDENTIAL)
     .addHelpText(
       'after',
       `
