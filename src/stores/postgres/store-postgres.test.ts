@@ -60,6 +60,34 @@ else {
     })
   })
 
+  describe('postgres: the time of the database', () => {
+    it('counts for entries and leases, also on a machine whose clock is an hour ahead', async () => {
+      const { open, url } = await setup(server!, real)
+      const ahead = { ...real.clock, now: () => Date.now() + 3_600_000 }
+      const one = await open({}, { host: { ...real.host, host: 'one', boot: 'one' } })
+      const two = await open({}, { host: { ...real.host, host: 'two', boot: 'two' }, clock: ahead })
+      const id = await given(two, plan('first', task('a')))
+      const [{ now }] = (await ask(url, 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now')) as [
+        { now: number },
+      ]
+      const [entry] = await one.read(id)
+      expect(Math.abs(entry!.now - now)).toBeLessThan(60_000)
+      const [first, second] = [
+        await one.leases.open({ leaseMs: 60_000 }),
+        await two.leases.open({ leaseMs: 60_000 }),
+      ] as const
+      const claimed = await one.leases.claim(id, first)
+      expect(claimed.ok).toBe(true)
+      expect(await two.leases.claim(id, second)).toMatchObject({ ok: false, holder: { alive: true } })
+      // The machine of the first was cut off, and its lease has run out.
+      await ask(url, `UPDATE planfold.owners SET until = ${Math.floor(now)} WHERE id = '${first.id}'`)
+      if (!claimed.ok) return
+      const late = one.update(id, START, { actor: engine, lease: claimed.lease })
+      await expect(late).rejects.toThrow(LeaseLost)
+      expect(await two.leases.claim(id, second)).toMatchObject({ ok: true, tookOver: { alive: false } })
+    })
+  })
+
   describe('postgres: a connection that breaks', () => {
     it('is made again; a commit that it ended is sent again, once', async () => {
       const { open, url, clock } = await setup(server!)

@@ -8,6 +8,7 @@ import { States } from '../journal/plan-states.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import { connect, Link, settingsFor } from './connection.ts'
+import { DatabaseClock } from './database-clock.ts'
 import { threadHeartbeat } from './heartbeat.ts'
 import { migrate } from './migrate.ts'
 import { bell, listen } from './notifications.ts'
@@ -26,7 +27,7 @@ export interface StorePostgresOptions {
   readonly foldEvery?: number
   /** How long requests wait for a server that cannot be reached. */
   readonly patienceMs?: number
-  /** `manual`: only by `leases.renew()`, in tests. */
+  /** `manual`: only by `leases.renew()`, in tests, whose `clock` is also the time of the database. */
   readonly heartbeat?: 'thread' | 'manual'
   readonly counted?: PostgresRoom['counted']
 }
@@ -40,7 +41,9 @@ export class StorePostgres extends StoreOnTables {
   }
 
   static async open(options: StorePostgresOptions): Promise<StorePostgres> {
-    const { url, folder, clock, newId, patienceMs } = options
+    const { url, folder, newId, patienceMs, heartbeat } = options
+    const databaseClock = new DatabaseClock(options.clock)
+    const clock = heartbeat === 'manual' ? options.clock : databaseClock
     const now = (): Millis => clock.now()
     const [reader, feed] = [await Link.open(url, patienceMs), await Link.open(url, patienceMs)]
     await migrate(await feed.client(), now())
@@ -53,7 +56,7 @@ export class StorePostgres extends StoreOnTables {
       hasMoved = false
       return moved
     })
-    const stop = await listen(feed, () => {
+    const stop = await listen(feed, databaseClock, () => {
       hasMoved = true
     })
     const set = new WorkingSet()
@@ -65,17 +68,19 @@ export class StorePostgres extends StoreOnTables {
       changes,
       clock,
       set,
+      now: () => (heartbeat === 'manual' ? 0 : null),
       newId,
       counted: options.counted,
       committed: bell(feed),
     })
     return new StorePostgres({
       ...options,
+      clock,
       transactions,
       states,
       blobs,
       changes,
-      heartbeat: options.heartbeat === 'manual' ? undefined : threadHeartbeat(settingsFor(url), set),
+      heartbeat: heartbeat === 'manual' ? undefined : threadHeartbeat(settingsFor(url), set),
       snapshot: async () => {
         const client = await connect(url)
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')

@@ -11,7 +11,7 @@ import type pg from 'pg'
 import type { Changes } from '../journal/changes.ts'
 import type { States } from '../journal/plan-states.ts'
 import type { Clock } from '../leases/host.ts'
-import { CommitUnknown, StoreBusy } from '../store.ts'
+import { CommitUnknown, LeaseLost, StoreBusy } from '../store.ts'
 import type { Request } from '../store-on-tables.ts'
 import { Missing, type Tables, type Transactions } from '../tables.ts'
 import { Answers, ROUNDS_MAX } from './answers.ts'
@@ -34,6 +34,8 @@ const APPEND_CALL = { name: 'append', text: 'SELECT append($1::jsonb) AS answer'
 interface Sent {
   readonly first: number
   readonly passed: readonly number[]
+  /** Those of them that wrote under a lease which has run out. */
+  readonly lapsed?: readonly number[]
   /** The answer that was lost. */
   readonly isEarlier?: true
 }
@@ -46,6 +48,8 @@ export interface PostgresRoom {
   readonly changes: Changes
   readonly clock: Clock
   readonly set: WorkingSet
+  /** Null: that of the database. */
+  readonly now: () => number | null
   readonly newId: () => string
   readonly committed: () => void
   /** For measurements: called with every request; what it returns is called with how often rows were loaded for it. */
@@ -305,8 +309,12 @@ export class PostgresTransactions implements Transactions {
     }
     const over = sent.passed.map(at => sending[at]!)
     for (const one of sending) if (!over.includes(one)) this.#place(one, sent.first)
-    if (over.length > 0) this.#pass(over)
-    else states.committed()
+    if (over.length === 0) states.committed()
+    else this.#pass(over)
+    for (const at of sent.lapsed ?? []) {
+      this.#again.delete(sending[at]!.request)
+      sending[at]!.request.reject(new LeaseLost('the lease ran out before it was renewed'))
+    }
     return null
   }
 
@@ -323,7 +331,7 @@ export class PostgresTransactions implements Transactions {
         this.#writer = id
       }
       const appended = async (asked: Batch['items']): Promise<Sent> => {
-        const batch: Batch = { writer: this.#writer!, call, items: asked }
+        const batch: Batch = { writer: this.#writer!, call, items: asked, now: this.#room.now() }
         return (await query(APPEND_CALL, [JSON.stringify(batch)]))[0]!.answer as Sent
       }
       const isFirst = !mayHaveHappened
