@@ -1,7 +1,7 @@
 // A PostgreSQL server of the tests: PLANFOLD_TEST_DATABASE, or Debian's programs with a cluster of their own. Each setup is a database.
 
 import { spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { NetConnectOpts } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,6 +21,9 @@ export interface Server {
   stop(): void
 }
 
+/** All others are let in without one, over the socket of the server. */
+export const WITH_PASSWORD = 'with_password'
+
 /** Null when there is no PostgreSQL here. */
 export async function startServer(): Promise<Server | null> {
   const given = process.env.PLANFOLD_TEST_DATABASE
@@ -36,6 +39,8 @@ export async function startServer(): Promise<Server | null> {
   const run = asDatabaseUser(folder)
   const data = join(folder, 'data')
   run(join(programs, 'initdb'), '-D', data, '-U', 'planfold', '-A', 'trust', '-E', 'UTF8', '--no-sync')
+  const access = join(data, 'pg_hba.conf')
+  writeFileSync(access, `local all ${WITH_PASSWORD} scram-sha-256\n${readFileSync(access, 'utf8')}`)
   const settings = `-k ${folder} -c listen_addresses= -c max_connections=200 -c fsync=off`
   run(join(programs, 'pg_ctl'), '-D', data, '-w', '-l', join(folder, 'log'), '-o', settings, 'start')
   const url = (database: string) => `postgres://planfold@/${database}?host=${encodeURIComponent(folder)}`
@@ -105,7 +110,7 @@ async function makeTemplate(server: Server): Promise<void> {
 }
 
 type Options = Partial<
-  Pick<StorePostgresOptions, 'foldEvery' | 'clock' | 'host' | 'heartbeat' | 'appendUrl' | 'patienceMs'>
+  Pick<StorePostgresOptions, 'url' | 'foldEvery' | 'clock' | 'host' | 'heartbeat' | 'appendUrl' | 'patienceMs'>
 >
 
 /** Databases that a test has left, empty again. */
