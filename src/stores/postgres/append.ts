@@ -13,6 +13,7 @@ import type {
   StreamEntry,
   StreamKind,
 } from '../tables.ts'
+import { SCHEMA } from './connection.ts'
 
 export type Guard =
   /** The version; with a fence also the owner, whose lease must not have run out. */
@@ -141,6 +142,9 @@ const OF_A_PLAN = [
   'heads',
   'plans',
 ]
+
+/** For a role that may call them, and nothing else: see `roles.ts`. */
+const AS_OWNER = `SECURITY DEFINER SET search_path = ${SCHEMA}, pg_temp`
 
 /** Returns the position of the first entry, and the numbers of the items that were passed over, from 0 on. */
 export const APPEND = `
@@ -311,7 +315,7 @@ BEGIN
 END $$;
 
 -- A call that was sent a second time, because its answer was lost, waits for the first one and returns the same answer.
-CREATE FUNCTION append(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION append(batch jsonb) RETURNS jsonb LANGUAGE plpgsql ${AS_OWNER} AS $$
 DECLARE
   item jsonb; one jsonb; number int := -1; skipped int[] := '{}'; lapsed int[] := '{}'; holds boolean;
   instant bigint := coalesce((batch->>'now')::bigint, ${NOW});
@@ -343,4 +347,16 @@ BEGIN
   END LOOP;
   IF skipped <> '{}' THEN UPDATE sent SET passed = skipped WHERE writer = batch->>'writer'; END IF;
   RETURN jsonb_build_object('first', first, 'passed', skipped, 'lapsed', lapsed);
+END $$;
+
+CREATE FUNCTION register(its_writer text) RETURNS void LANGUAGE sql ${AS_OWNER} AS $$
+  DELETE FROM sent WHERE at < clock_timestamp() - interval '1 day';
+  INSERT INTO sent (writer, call, position, passed) VALUES (its_writer, 0, 0, '{}');
+$$;
+
+-- Times of the process are monotonic; the last one is that of the database.
+CREATE FUNCTION renew(its_id text, its_now bigint, its_expires bigint, lease bigint) RETURNS boolean LANGUAGE plpgsql ${AS_OWNER} AS $$
+BEGIN
+  UPDATE owners SET expires = its_expires, until = ${NOW} + lease WHERE id = its_id AND expires > its_now AND until > ${NOW};
+  RETURN FOUND;
 END $$;`

@@ -18,7 +18,7 @@ describe.skipIf(server === null)('postgres: what goes wrong', () => {
     const again = (text: string) => ask(own, text.replaceAll('$database', name))
     if (prepare !== '') await again(prepare)
     try {
-      await open({}, { url: url(name), patienceMs: 50 })
+      await open({}, { url: url(name), appendUrl: undefined, patienceMs: 50 })
     } catch (error) {
       const { message, hint } = error as Error & { hint: string }
       expect(JSON.stringify([message, hint, error])).not.toContain(SECRET)
@@ -94,14 +94,14 @@ describe.skipIf(server === null)('postgres: what goes wrong', () => {
     await new Promise<void>(resolve => old.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void old.close())
     const { port } = old.address() as { port: number }
-    const { message, hint } = await refusedAt(name => server!.through(port, name))
+    const { message, hint } = await refusedAt(name => server!.through(port, server!.url(name)))
     expect([message, hint]).toEqual([expect.stringMatching(/is PostgreSQL 13/), 'use PostgreSQL 14 or newer'])
   })
 
   describe('while the store is open:', () => {
     async function opened() {
       const { open, url } = await setup(server!)
-      const store = await open({}, { patienceMs: 50 })
+      const store = await open({}, { url, appendUrl: undefined, patienceMs: 50 })
       const id = await given(store, plan('first', task('a')))
       const noted = async () =>
         await must(store, id, { type: 'note', text: 'x' }).then(

@@ -4,14 +4,13 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import type { Heartbeat } from '../leases/leases.ts'
-import { NOW } from './append.ts'
 import type { WorkingSet } from './working-set.ts'
 
 const PROGRAM = `
 import { createRequire } from 'node:module'
 import { parentPort, workerData } from 'node:worker_threads'
 const { Client } = createRequire(workerData.driver)(workerData.driver)
-const { settings, id, leaseMs, shared, databaseTime } = workerData
+const { settings, id, leaseMs, shared } = workerData
 const ends = new BigInt64Array(shared)
 const monotonic = () => process.hrtime.bigint() / 1000000n
 let client = null
@@ -30,10 +29,9 @@ async function beat() {
   // Counted from before it is sent.
   const now = monotonic()
   try {
-    const { rowCount } = await (await connected()).query(
-      'UPDATE owners SET expires = $1, until = ' + databaseTime + ' + $2 WHERE id = $3 AND expires > $4 AND until > ' + databaseTime,
-      [String(now + BigInt(leaseMs)), leaseMs, id, String(now)])
-    if (rowCount === 0) return stop('lost')
+    const { rows: [answer] } = await (await connected()).query('SELECT renew($1, $2, $3, $4) AS renewed',
+      [id, String(now), String(now + BigInt(leaseMs)), leaseMs])
+    if (!answer.renewed) return stop('lost')
     ends[0] = now + BigInt(leaseMs)
     if (!ended) timer = setTimeout(beat, leaseMs / 3)
   } catch {
@@ -66,7 +64,7 @@ export function threadHeartbeat(settings: Readonly<Record<string, unknown>>, set
     ends[0] = BigInt(set.owners.get(id)?.expires ?? 0)
     set.beats.set(id, ends)
     const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(PROGRAM)}`), {
-      workerData: { driver, settings, id, leaseMs, shared, databaseTime: NOW },
+      workerData: { driver, settings, id, leaseMs, shared },
       resourceLimits: SMALL,
     })
     let stopping = false

@@ -9,15 +9,16 @@ import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { Host } from '../leases/host.ts'
 import { FakeClock, fakeHost } from '../store.contract.ts'
+import { type Migrated, migrateDatabase } from './migrate.ts'
 import { counted, named } from './rounds.fixture.ts'
 import { StorePostgres, type StorePostgresOptions } from './store-postgres.ts'
 
 export interface Server {
   readonly version: string
   readonly url: (database: string) => string
-  /** Where it listens, for a proxy, and the URL of a database through a port of this machine. */
+  /** Where it listens, for a proxy, and the same URL through a port of this machine. */
   readonly address: NetConnectOpts
-  readonly through: (port: number, database: string) => string
+  readonly through: (port: number, url: string) => string
   stop(): void
 }
 
@@ -52,9 +53,9 @@ export async function startServer(): Promise<Server | null> {
 
 async function serverAt(url: Server['url'], address: NetConnectOpts, stop: () => void): Promise<Server> {
   const [row] = await ask(url('postgres'), 'SHOW server_version')
-  const through = (port: number, database: string) => {
-    const { username, password } = new URL(url(database).replace('@/', '@localhost/'))
-    return `postgres://${username}:${password}@127.0.0.1:${port}/${database}`
+  const through = (port: number, direct: string) => {
+    const { username, password, pathname } = new URL(direct.replace('@/', '@localhost/'))
+    return `postgres://${username}:${password}@127.0.0.1:${port}${pathname}`
   }
   return { version: String(row!.server_version), url, address, through, stop }
 }
@@ -97,21 +98,29 @@ let databases = 0
 
 /** With the tables made once, a new database takes a tenth of the time. */
 const TEMPLATE = 'planfold_tables'
-let template: Promise<void> | null = null
+let template: Promise<Migrated['roles']> | null = null
 
-async function makeTemplate(server: Server): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'planfold-store-'))
+async function makeTemplate(server: Server): Promise<Migrated['roles']> {
   await ask(server.url('postgres'), `DROP DATABASE IF EXISTS ${TEMPLATE}`)
   await ask(server.url('postgres'), `CREATE DATABASE ${TEMPLATE}`)
-  const options = { folder, clock: new FakeClock(), host: fakeHost(), newId: () => 'id', heartbeat: 'manual' } as const
-  const store = await StorePostgres.open({ ...options, url: server.url(TEMPLATE) })
-  await store.close()
-  rmSync(folder, { recursive: true, force: true })
+  return (await migrateDatabase(server.url(TEMPLATE), 0)).roles
 }
 
 type Options = Partial<
   Pick<StorePostgresOptions, 'url' | 'foldEvery' | 'clock' | 'host' | 'heartbeat' | 'appendUrl' | 'patienceMs'>
 >
+
+const migrated = (server: Server) => {
+  template ??= makeTemplate(server)
+  return template
+}
+
+/** As the processes of Planfold log in: two roles, of which one only reads. Not where these roles have unknown passwords. */
+async function rolesOf(server: Server, name: string): Promise<{ readonly url: string; readonly appendUrl?: string }> {
+  const roles = await migrated(server)
+  if (roles.status !== 'made' || !roles.isNew) return { url: server.url(name) }
+  return { url: roles.faces.replace(TEMPLATE, name), appendUrl: roles.append.replace(TEMPLATE, name) }
+}
 
 /** Databases that a test has left, empty again. */
 const free: string[] = []
@@ -120,8 +129,7 @@ async function emptyDatabase(server: Server): Promise<string> {
   const left = free.pop()
   if (left !== undefined) return left
   const name = `test_${process.pid}_${++databases}`
-  template ??= makeTemplate(server)
-  await template
+  await migrated(server)
   await ask(server.url('postgres'), `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`)
   return name
 }
@@ -142,6 +150,7 @@ export async function setup(server: Server, options: Options = {}) {
     await empty()
     free.push(name)
   })
+  const roles = await rolesOf(server, name)
   const folder = mkdtempSync(join(tmpdir(), 'planfold-store-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const clock = new FakeClock()
@@ -149,7 +158,7 @@ export async function setup(server: Server, options: Options = {}) {
   let next = 0
   const open = async (host: Partial<Host> = {}, more: Options = {}) => {
     const store = await StorePostgres.open({
-      url,
+      ...roles,
       folder,
       clock,
       host: fakeHost(host),
@@ -164,5 +173,5 @@ export async function setup(server: Server, options: Options = {}) {
     return named(store)
   }
   const commits = () => stores.reduce((sum, { transactions }) => sum + transactions.sent, 0)
-  return { folder, url, name, clock, open, commits, empty }
+  return { folder, url, roles, name, clock, open, commits, empty }
 }

@@ -3,6 +3,7 @@ import { plan, START, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
 import { engine, given, must, ok, storeContract } from '../store.contract.ts'
 import { LeaseLost } from '../store.ts'
+import { examineDatabase, migrateDatabase } from './migrate.ts'
 import { ask, setup, startServer } from './postgres.fixture.ts'
 import { roundsTable } from './rounds.fixture.ts'
 
@@ -121,24 +122,75 @@ else {
     })
   })
 
-  describe('postgres: tenants', () => {
-    it('see nothing of each other, and cannot write for each other, under a role that is no superuser', async () => {
-      const { open, url } = await setup(server!)
-      await given(await open(), plan('first', task('a')))
-      const as = (tenant: number, text: string) =>
-        ask(url, `SET search_path = planfold; SET planfold.tenant = ${tenant}; SET ROLE faces; ${text}`)
-      const role = 'DO $$ BEGIN CREATE ROLE faces; EXCEPTION WHEN duplicate_object THEN NULL; END $$;'
-      await ask(
-        url,
-        `${role} GRANT USAGE ON SCHEMA planfold TO faces; GRANT ALL ON ALL TABLES IN SCHEMA planfold TO faces`,
+  describe('postgres: the roles of the processes', () => {
+    async function scene() {
+      const { open, roles, url } = await setup(server!)
+      const id = await given(await open(), plan('first', task('a')))
+      const { appendUrl } = roles
+      if (appendUrl === undefined) throw new Error('the roles of this server have passwords that nobody knows')
+      const as = (role: string, tenant: number, text: string) =>
+        ask(role, `SET search_path = planfold; SET planfold.tenant = ${tenant}; ${text}`)
+      const version = async () => (await ask(url, 'SELECT version FROM planfold.heads'))[0]!.version
+      return { id, as, faces: roles.url, append: appendUrl, version }
+    }
+
+    it('only read: no row of another tenant, also not through a view', async () => {
+      const { as, faces } = await scene()
+      for (const table of ['plans', 'entries', 'tasks', 'last_entries']) {
+        const count = async (tenant: number) =>
+          (await as(faces, tenant, `SELECT count(*)::int AS count FROM ${table}`))[0]!.count
+        expect([await count(1), await count(2)], table).toEqual([1, 0])
+      }
+      await expect(as(faces, 1, "INSERT INTO halts (by, at) VALUES ('mallory', 1)")).rejects.toThrow(
+        /permission denied/,
       )
-      const count = async (tenant: number) => (await as(tenant, 'SELECT count(*)::int AS count FROM plans'))[0]!.count
-      expect([await count(1), await count(2)]).toEqual([1, 0])
-      const write = "INSERT INTO halts (tenant, by, at) VALUES (1, 'mallory', 1)"
-      await expect(as(2, write)).rejects.toThrow(/row-level security/)
-      // A key of another tenant is no obstacle.
-      await as(1, write)
-      await as(2, "INSERT INTO halts (by, at) VALUES ('ben', 1)")
+      await expect(as(faces, 1, `SELECT append('{}')`)).rejects.toThrow(/permission denied/)
+    })
+
+    it('or only append, and to no plan of another tenant', async () => {
+      const { id, as, faces, append, version } = await scene()
+      await expect(as(append, 1, 'SELECT * FROM plans')).rejects.toThrow(/permission denied/)
+      await expect(as(append, 1, `SELECT put('{"w": "lift"}', 0)`)).rejects.toThrow(/permission denied/)
+      const row = { name: 'stolen', status: 'draft', revision: 1, tasks: 0, archived: false, createdAt: 1 }
+      const send = (tenant: number, no: string) => {
+        const writes = [
+          {
+            w: 'entry',
+            no,
+            p: -1,
+            v: 2,
+            at: 1,
+            actor: 'm',
+            fence: null,
+            body: '{}',
+            blob: null,
+            hash: '00',
+            format: 2,
+            done: 0,
+          },
+          { w: 'move', no, row },
+        ]
+        const guards = [{ g: 'head', no, v: 1, fence: null, owner: null, now: 0 }]
+        const batch = JSON.stringify({ writer: 'm', call: 1, items: [{ guards, writes }], now: 0 })
+        return as(append, tenant, `SELECT register('m'); SELECT append('${batch}') AS answer`)
+      }
+      const no = String((await as(faces, 1, `SELECT plan_no FROM plans WHERE id = '${id}'`))[0]!.plan_no)
+      expect((await send(2, no))[0]!.answer).toMatchObject({ passed: [0] })
+      expect(await version()).toBe(1)
+      // The same call for its own tenant.
+      expect((await send(1, no))[0]!.answer).toMatchObject({ passed: [] })
+      expect(await version()).toBe(2)
+    })
+
+    it('are made once; an administrator is needed for them', async () => {
+      const { url, roles } = await setup(server!)
+      expect((await migrateDatabase(url, 0)).roles).toMatchObject({ status: 'made', isNew: false })
+      expect((await examineDatabase(url)).isWalled).toBe(false)
+      expect((await examineDatabase(roles.url)).isWalled).toBe(true)
+      const refused = (await migrateDatabase(roles.url, 0)).roles
+      if (refused.status !== 'refused') throw new Error('a role that only reads has made roles')
+      await ask(url, refused.sql)
+      expect(refused.sql).toContain("CREATE ROLE planfold_append LOGIN PASSWORD 'password of planfold_append'")
     })
   })
 }

@@ -80,7 +80,7 @@ export class StorePostgres extends StoreOnTables {
       states,
       blobs,
       changes,
-      heartbeat: heartbeat === 'manual' ? undefined : threadHeartbeat(settingsFor(url), set),
+      heartbeat: heartbeat === 'manual' ? undefined : threadHeartbeat(settingsFor(options.appendUrl ?? url), set),
       snapshot: async () => {
         const client = await connect(url)
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')

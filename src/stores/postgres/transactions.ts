@@ -27,8 +27,7 @@ const TRIES_MAX = 50
 const PLAN_NUMBERS_PER_MS = 1_024
 /** SQLSTATE: a unique key, a deadlock, a serialization failure. */
 const AGAIN = new Set(['23505', '40P01', '40001'])
-const REGISTER = `WITH old AS (DELETE FROM sent WHERE at < clock_timestamp() - interval '1 day')
-  INSERT INTO sent (writer, call, position, passed) VALUES ($1, 0, 0, '{}')`
+const REGISTER = 'SELECT register($1)'
 const APPEND_CALL = { name: 'append', text: 'SELECT append($1::jsonb) AS answer' }
 
 interface Sent {
