@@ -9,6 +9,9 @@ import { plainError } from './errors.ts'
 import { ask, setup, startServer, WITH_PASSWORD } from './postgres.fixture.ts'
 
 const SECRET = 'hunter2'
+/** The name of its database, in a statement. */
+const quoted = (url: string) => `"${new URL(url.replace('@/', '@x/')).pathname.slice(1)}"`
+
 const server = await startServer()
 afterAll(() => server?.stop())
 
@@ -130,7 +133,7 @@ describe.skipIf(server === null)('postgres: what goes wrong', () => {
       const set = (value: string) =>
         ask(
           url,
-          `ALTER DATABASE "${new URL(url.replace('@/', '@x/')).pathname.slice(1)}" SET default_transaction_read_only = ${value};
+          `ALTER DATABASE ${quoted(url)} SET default_transaction_read_only = ${value};
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
         )
       await set('on')
@@ -144,7 +147,7 @@ describe.skipIf(server === null)('postgres: what goes wrong', () => {
       const reset = url.replace('?', '?options=-c%20default_transaction_read_only%3Doff&')
       await ask(
         reset,
-        `ALTER DATABASE "${new URL(url.replace('@/', '@x/')).pathname.slice(1)}" RESET default_transaction_read_only;
+        `ALTER DATABASE ${quoted(url)} RESET default_transaction_read_only;
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
       )
       expect(await noted()).toBeNull()
@@ -155,12 +158,12 @@ describe.skipIf(server === null)('postgres: what goes wrong', () => {
       const holder = ask(url, 'BEGIN; LOCK planfold.heads; SELECT pg_sleep(0.5); COMMIT')
       await ask(
         url,
-        `ALTER ROLE planfold SET statement_timeout = '50ms';
+        `ALTER DATABASE ${quoted(url)} SET statement_timeout = '50ms';
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'planfold'`,
       )
       const error = await noted()
       await holder
-      await ask(url, 'ALTER ROLE planfold RESET statement_timeout')
+      await ask(url, `ALTER DATABASE ${quoted(url)} RESET statement_timeout`)
       expect(error).toBeInstanceOf(StoreBusy)
       expect([error?.message, error?.hint]).toEqual([
         expect.stringMatching(/ended a statement that took longer than it allows$/),
