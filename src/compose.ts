@@ -192,7 +192,10 @@ const ownGit = (stateDir: string): Environment => ({ GIT_CEILING_DIRECTORIES: st
 
 /** For an administrator of a PostgreSQL database, and for `doctor`. */
 export const migrateDatabase = async (url: string, now: number) =>
-  (await import('./stores/postgres/migrate.ts')).migrateDatabase(url, now)
+  (await import('./stores/postgres/migrate.ts')).migrateDatabase(url, {
+    now,
+    newPassword: () => randomBytes(24).toString('base64url'),
+  })
 export const examineDatabase = async (url: string) =>
   (await import('./stores/postgres/migrate.ts')).examineDatabase(url)
 

@@ -134,7 +134,7 @@ async function databaseFindings({ readDatabase }: DoctorRooms): Promise<readonly
       : warning(
           'database',
           `PostgreSQL ${version}; tenants are not walled off by the database, because this user may read and write everything`,
-          'let an administrator of the database run `planfold migrate`, and use the addresses that it prints',
+          'let an administrator of the database make the roles for processes (command `migrate`), and use the addresses that it prints',
         ),
   ]
 }

@@ -59,11 +59,14 @@ export interface Migrated {
 }
 
 /** As an administrator: the schema, and the roles for processes, whose passwords are shown only here. */
-export async function migrateDatabase(url: string, now: number): Promise<Migrated> {
+export async function migrateDatabase(
+  url: string,
+  { now, newPassword }: { readonly now: number; readonly newPassword: () => string },
+): Promise<Migrated> {
   const client = await connect(url)
   try {
     await migrate(client, now)
-    const roles = await makeRoles(queryOn(client))
+    const roles = await makeRoles(queryOn(client), newPassword)
     if (roles.status === 'refused') return { schema: SCHEMA_VERSION, roles }
     const { faces, append } = roles
     const isNew = faces.password !== null || append.password !== null

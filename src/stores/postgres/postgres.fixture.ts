@@ -158,7 +158,8 @@ const TEMPLATE = 'planfold_tables'
 
 async function makeTemplate(server: Server, name: string): Promise<Migrated['roles']> {
   await ask(server.url('postgres'), `CREATE DATABASE ${name}`)
-  return (await migrateDatabase(server.url(name), 0)).roles
+  return (await migrateDatabase(server.url(name), { now: 0, newPassword: () => randomBytes(24).toString('base64url') }))
+    .roles
 }
 
 let ownTemplate: Promise<{ readonly name: string; readonly roles: Migrated['roles'] }> | null = null

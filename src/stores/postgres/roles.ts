@@ -1,8 +1,7 @@
-// Two roles for the processes of Planfold, so that a mistake in a list shows nobody the plans of another tenant: `planfold_faces` only reads,
+// Two roles for the processes of Planfold, so that a mistake in a list never shows the plans of another tenant: `planfold_faces` only reads,
 // and `planfold_append` may do nothing but call three functions. Those run as `planfold_owner`, who cannot log in, and for whom row-level
-// security holds too: whatever a call names, it reaches only rows of its tenant.
+// security holds too: a call reaches only rows of its tenant, also when it names others.
 
-import { randomBytes } from 'node:crypto'
 import { type Query, SCHEMA } from './connection.ts'
 
 export const OWNER_ROLE = 'planfold_owner'
@@ -11,7 +10,7 @@ const APPEND = 'planfold_append'
 
 export interface Role {
   readonly name: string
-  /** Null: it was there before, and nobody but its user knows the password. */
+  /** Null: it was there before, with a password that is not known here. */
   readonly password: string | null
 }
 
@@ -20,7 +19,8 @@ export type Roles =
   /** For an administrator, who chooses the passwords. */
   | { readonly status: 'refused'; readonly sql: string }
 
-export async function makeRoles(query: Query): Promise<Roles> {
+/** `newPassword`: of the alphabet of base64url. */
+export async function makeRoles(query: Query, newPassword: () => string): Promise<Roles> {
   const [me] = await query(
     'SELECT rolsuper OR rolcreaterole AS may, current_database() AS database FROM pg_roles WHERE rolname = current_user',
   )
@@ -29,7 +29,7 @@ export async function makeRoles(query: Query): Promise<Roles> {
   const there = (await query('SELECT rolname FROM pg_roles WHERE rolname = ANY ($1)', [[FACES, APPEND]])).map(
     ({ rolname }) => rolname,
   )
-  const passwords = new Map([FACES, APPEND].map(name => [name, randomBytes(24).toString('base64url')]))
+  const passwords = new Map([FACES, APPEND].map(name => [name, newPassword()]))
   await query(rolesSql(database, name => passwords.get(name)!))
   const role = (name: string): Role => ({ name, password: there.includes(name) ? null : passwords.get(name)! })
   return { status: 'made', faces: role(FACES), append: role(APPEND) }
@@ -44,7 +44,7 @@ export async function isWalled(query: Query): Promise<boolean> {
   return row!.walled === true
 }
 
-/** Can be run again. Passwords are those of the alphabet of base64url. */
+/** Can be run again. */
 function rolesSql(database: string, passwordOf: (name: string) => string): string {
   const make = (name: string, more: string) =>
     `IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${name}') THEN CREATE ROLE ${name} ${more}; END IF;`

@@ -184,10 +184,11 @@ else {
 
     it('are made once; an administrator is needed for them', async () => {
       const { url, roles } = await setup(server!)
-      expect((await migrateDatabase(url, 0)).roles).toMatchObject({ status: 'made', isNew: false })
+      const fixed = { now: 0, newPassword: () => 'fixed' }
+      expect((await migrateDatabase(url, fixed)).roles).toMatchObject({ status: 'made', isNew: false })
       expect((await examineDatabase(url)).isWalled).toBe(false)
       expect((await examineDatabase(roles.url)).isWalled).toBe(true)
-      const refused = (await migrateDatabase(roles.url, 0)).roles
+      const refused = (await migrateDatabase(roles.url, fixed)).roles
       if (refused.status !== 'refused') throw new Error('a role that only reads has made roles')
       await ask(url, refused.sql)
       expect(refused.sql).toContain("CREATE ROLE planfold_append LOGIN PASSWORD 'password of planfold_append'")

@@ -6,7 +6,7 @@
 //   the connection broke → the same call is sent again on another one; the database answers a call that it has committed as before.
 //   Only if it cannot be reached for half a minute it stays unknown: `CommitUnknown`, and everything known is forgotten
 
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Changes } from '../journal/changes.ts'
 import type { States } from '../journal/plan-states.ts'
@@ -325,7 +325,7 @@ export class PostgresTransactions implements Transactions {
     const send = async (client: pg.Client): Promise<Sent> => {
       const query = queryOn(client)
       if (this.#writer === null) {
-        const id = randomUUID()
+        const id = this.#room.newId()
         await query(REGISTER, [id])
         this.#writer = id
       }
