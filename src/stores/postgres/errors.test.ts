@@ -77,7 +77,7 @@ describe.skipIf(server === null)('postgres: what goes wrong', () => {
     const stranger = await refusedAt(as('stranger'), 'CREATE ROLE stranger LOGIN', 'DROP ROLE stranger')
     expect(stranger.error).toBeInstanceOf(StoreRefused)
     expect(stranger.message).toMatch(/refuses a right to this user: permission denied for/)
-    expect(stranger.hint).toMatch(/planfold migrate/)
+    expect(stranger.hint).toMatch(/command `migrate`/)
   })
 
   it('it is older than PostgreSQL 14', async () => {

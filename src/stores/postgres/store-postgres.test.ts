@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { plan, START, task } from '../../testing/index.ts'
+import type { PlanId } from '../../domain/id.ts'
+import { external, name, plan, START, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
 import { engine, given, must, ok, storeContract } from '../store.contract.ts'
 import { LeaseLost } from '../store.ts'
@@ -58,6 +59,37 @@ else {
       await ask(url, 'UPDATE planfold.heads SET owner = NULL, fence = fence + 1; DELETE FROM planfold.owners')
       await expect.poll(() => owner.lost.aborted, { timeout: 120_000, interval: 20 }).toBe(true)
       await expect(turn()).rejects.toThrow(LeaseLost)
+    })
+  })
+
+  describe('postgres: rounds of loading', () => {
+    it('do not grow with the number of plans', async () => {
+      const { open, clock } = await setup(server!)
+      const [store, other] = [await open(), await open()]
+      const count = 30
+      const ids: PlanId[] = []
+      for (let number = 1; number <= count; number++) {
+        const id = await given(store, plan(`plan-${number}`, task('a'), external('x')), number)
+        await must(store, id, START)
+        await must(store, id, { type: 'claim', task: name('x'), token: `t${number}`, by: 'agent' })
+        ids.push(id)
+      }
+      // Another process knows none of them. Each of these would throw after eight rounds.
+      const chunk = { task: name('a'), visit: 1, attempt: 1, stream: 'stdout', at: 1, text: 'x' } as const
+      await other.logs.append(ids.map(id => ({ plan: id, ...chunk })))
+      expect((await other.overview({ limit: count })).items).toHaveLength(count)
+      expect((await other.plans({ agent: 'nobody' })).items).toEqual([])
+      expect((await other.tasks({ assignee: 'agent', limit: count })).items).toHaveLength(count)
+      const middle = (await other.since(0, 1_000))[count]!.position
+      expect((await other.since(middle, 1_000)).length).toBeGreaterThan(count)
+      clock.pass(24 * 3_600_000)
+      expect(await other.claims.lapsed()).toHaveLength(count)
+      for (const id of ids) {
+        await must(store, id, { type: 'cancel', force: true })
+        await must(store, id, { type: 'archive' })
+      }
+      clock.pass(1)
+      expect(await other.prune({ before: clock.now(), dryRun: false })).toMatchObject({ plans: count })
     })
   })
 
