@@ -66,7 +66,11 @@ export async function migrateDatabase(
   const client = await connect(url)
   try {
     await migrate(client, now)
-    const roles = await makeRoles(queryOn(client), newPassword)
+    const query = queryOn(client)
+    await query('BEGIN')
+    await query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    const roles = await makeRoles(query, newPassword)
+    await query('COMMIT')
     if (roles.status === 'refused') return { schema: SCHEMA_VERSION, roles }
     const { faces, append } = roles
     const isNew = faces.password !== null || append.password !== null

@@ -38,6 +38,13 @@ describe.skipIf(server === null)('a database', () => {
     ])
   })
 
+  test('migrated by two administrators at once is migrated once', async () => {
+    await ask(server!.url('postgres'), 'CREATE DATABASE twice')
+    const both = [0, 1].map(() => place.say(context => migrate(context, server!.url('twice'))))
+    expect((await Promise.all(both)).map(({ exit }) => exit)).toEqual([0, 0])
+    expect(await ask(server!.url('twice'), 'SELECT number FROM planfold.migrations')).toEqual([{ number: 1 }])
+  })
+
   test('by a user who may make no roles: the statements for an administrator', async () => {
     const make = 'CREATE ROLE plain LOGIN; CREATE DATABASE plain OWNER plain'
     for (const one of make.split('; ')) await ask(server!.url('postgres'), one)
