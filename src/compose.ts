@@ -64,7 +64,12 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const [store, caller] = await Promise.all([
     database !== undefined
       ? import('./stores/postgres/store-postgres.ts').then(({ StorePostgres }) =>
-          StorePostgres.open({ ...opening, url: database, workspace: workspace! }),
+          StorePostgres.open({
+            ...opening,
+            url: database,
+            appendUrl: environment.PLANFOLD_DATABASE_APPEND,
+            workspace: workspace!,
+          }),
         )
       : reading
         ? import('./stores/sqlite/store-sqlite-readonly.ts').then(({ StoreReading }) => StoreReading.open(opening))
@@ -200,6 +205,15 @@ function filesIn(
 
 /** In a folder of our own, commands see its repository or none: never the one our state folder stands in. */
 const ownGit = (stateDir: string): Environment => ({ GIT_CEILING_DIRECTORIES: stateDir })
+
+/** For an administrator of a PostgreSQL database, and for `doctor`. */
+export const migrateDatabase = async (url: string, now: number) =>
+  (await import('./stores/postgres/migrate.ts')).migrateDatabase(url, {
+    now,
+    newPassword: () => randomBytes(24).toString('base64url'),
+  })
+export const examineDatabase = async (url: string) =>
+  (await import('./stores/postgres/migrate.ts')).examineDatabase(url)
 
 /** Somebody else's database, by its first bytes; and its tables, only read. Loaded late: few ever bring one. */
 export async function foreignTables(): Promise<typeof import('./stores/sqlite/foreign-tables.ts')> {

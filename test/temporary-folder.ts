@@ -2,9 +2,10 @@
 // a killed process loses nothing that the system has taken, and waiting for a disk proves nothing more. Before it goes, it says how the
 // commands of the tests ran.
 
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { MODES_FILE, reportModes } from './run-modes-report.ts'
 
 const MEMORY = '/dev/shm'
@@ -19,8 +20,16 @@ export function setup(): (() => void) | undefined {
   process.env[MODES_FILE] = modes
   return () => {
     for (const line of reportModes(modes)) console.log(line)
+    stopPostgres(folder)
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
+}
+
+/** The server that the tests shared, if any did: see `src/stores/postgres/postgres.fixture.ts`. */
+function stopPostgres(folder: string): void {
+  const room = `/tmp/planfold-postgres-${basename(folder)}`
+  if (existsSync(join(room, 'stop'))) spawnSync('sh', [join(room, 'stop')], { stdio: 'ignore' })
+  rmSync(room, { recursive: true, force: true })
 }
 
 function hasRoom(path: string): boolean {

@@ -28,6 +28,7 @@ export interface Finding {
 export type DoctorPart =
   | 'node'
   | 'sqlite'
+  | 'database'
   | 'git'
   | 'sandbox'
   | 'network'
@@ -56,6 +57,8 @@ export interface DoctorRooms {
   /** Opens the state folder read-only: the time of the last write, or null. */
   readStore(): Promise<Tried<number | null>>
   makeStore(folder: string): Promise<Tried<null>>
+  /** The PostgreSQL database that was named; null when none was. */
+  readDatabase?(): Promise<Tried<{ readonly version: string; readonly isWalled: boolean }> | null>
   readonly nodeVersion?: string
   readonly sandbox?: Sandbox
 }
@@ -64,6 +67,7 @@ export async function examine(rooms: DoctorRooms): Promise<DoctorReport> {
   const findings = [
     nodeFinding(rooms.nodeVersion ?? process.versions.node),
     await sqliteFinding(rooms),
+    ...(await databaseFindings(rooms)),
     await gitFinding(rooms),
     ...(await sandboxFindings(rooms)),
     ...limitFindings(rooms),
@@ -117,6 +121,22 @@ async function sqliteFinding({ makeStore }: DoctorRooms): Promise<Finding> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+async function databaseFindings({ readDatabase }: DoctorRooms): Promise<readonly Finding[]> {
+  const found = (await readDatabase?.()) ?? null
+  if (found === null) return []
+  if (!found.ok) return [problem('database', found.message, found.hint ?? 'see whether the server runs')]
+  const { version, isWalled } = found.value
+  return [
+    isWalled
+      ? fine('database', `PostgreSQL ${version}; tenants are walled off by the database`)
+      : warning(
+          'database',
+          `PostgreSQL ${version}; tenants are not walled off by the database, because this user may read and write everything`,
+          'let an administrator of the database make the roles for processes (command `migrate`), and use the addresses that it prints',
+        ),
+  ]
 }
 
 async function gitFinding({ root, environment }: DoctorRooms): Promise<Finding> {

@@ -60,7 +60,7 @@ export class Answers {
       if (isAll || rest.length >= limit) return rest.slice(0, limit)
     }
     throw new MissingRow(key, async query => {
-      // Whoever reads to the end needs few rounds for it.
+      // To the end of a long list in few rounds.
       const count = Math.max(limit, atOnce * 4 ** known.length)
       const items = await load(query, after, count)
       const isAll = items.length < count

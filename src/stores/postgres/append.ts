@@ -13,6 +13,7 @@ import type {
   StreamEntry,
   StreamKind,
 } from '../tables.ts'
+import { SCHEMA } from './connection.ts'
 
 export type Guard =
   /** The version; with a fence also the owner, whose lease must not have run out. */
@@ -111,7 +112,12 @@ export interface Batch {
   /** Counts up. */
   readonly call: number
   readonly items: readonly Item[]
+  /** Leases are judged by the time of the database. Tests, which have another, send 0. */
+  readonly now: number | null
 }
+
+/** Milliseconds, by the clock of the database. */
+export const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 /** SQLSTATE: the process was silent for so long that its row was removed. */
 export const WRITER_UNKNOWN = 'PF001'
@@ -148,9 +154,13 @@ const OF_A_PLAN = [
   'plans',
 ]
 
+/** For a role that may call them, and nothing else: see `roles.ts`. */
+export const AS_OWNER = `SECURITY DEFINER SET search_path = ${SCHEMA}, pg_temp`
+
 /** Returns the position of the first entry, and the numbers of the items that were passed over, from 0 on. */
 export const APPEND = `
-CREATE FUNCTION stands(guard jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+-- Null: it stands but for the lease, which has run out.
+CREATE FUNCTION stands(guard jsonb, instant bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE head heads; seen bigint;
 BEGIN
   CASE guard->>'g'
@@ -160,10 +170,12 @@ BEGIN
     IF guard->>'g' = 'fence' THEN
       RETURN head.fence = (guard->>'fence')::bigint AND head.owner IS NOT DISTINCT FROM guard->>'owner';
     END IF;
-    RETURN head.version = (guard->>'v')::int AND (guard->>'fence' IS NULL OR (head.fence = (guard->>'fence')::bigint
-      AND head.owner = guard->>'owner'
-      AND EXISTS (SELECT 1 FROM owners WHERE id = head.owner AND expires > (guard->>'now')::bigint)));
-  WHEN 'owner' THEN RETURN EXISTS (SELECT 1 FROM owners WHERE id = guard->>'id' AND expires > (guard->>'now')::bigint);
+    IF head.version <> (guard->>'v')::int THEN RETURN false; END IF;
+    IF guard->>'fence' IS NULL THEN RETURN true; END IF;
+    IF head.fence <> (guard->>'fence')::bigint OR head.owner IS DISTINCT FROM guard->>'owner' THEN RETURN false; END IF;
+    PERFORM 1 FROM owners WHERE id = head.owner AND expires > (guard->>'now')::bigint AND until > instant;
+    RETURN CASE WHEN FOUND THEN true END;
+  WHEN 'owner' THEN RETURN EXISTS (SELECT 1 FROM owners WHERE id = guard->>'id' AND expires > (guard->>'now')::bigint AND until > instant);
   WHEN 'root' THEN
     INSERT INTO roots (root, seq) VALUES (guard->>'root', 0) ON CONFLICT DO NOTHING;
     SELECT seq INTO seen FROM roots WHERE root = guard->>'root' FOR UPDATE;
@@ -319,9 +331,10 @@ BEGIN
 END $$;
 
 -- A call that was sent a second time, because its answer was lost, waits for the first one and returns the same answer.
-CREATE FUNCTION append(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION append(batch jsonb) RETURNS jsonb LANGUAGE plpgsql ${AS_OWNER} AS $$
 DECLARE
-  item jsonb; one jsonb; number int := -1; skipped int[] := '{}';
+  item jsonb; one jsonb; number int := -1; skipped int[] := '{}'; lapsed int[] := '{}'; holds boolean;
+  instant bigint := coalesce((batch->>'now')::bigint, ${NOW});
   its_number bigint := (batch->>'call')::bigint;
   first bigint := (SELECT base FROM meta) + pg_current_xact_id()::text::bigint * 1024;
   earlier sent;
@@ -337,7 +350,9 @@ BEGIN
   FOR item IN SELECT value FROM jsonb_array_elements(batch->'items') LOOP
     number := number + 1;
     FOR one IN SELECT value FROM jsonb_array_elements(item->'guards') LOOP
-      IF NOT stands(one) THEN
+      holds := stands(one, instant);
+      IF holds IS NULL THEN lapsed := lapsed || number; END IF;
+      IF holds IS NOT TRUE THEN
         skipped := skipped || number;
         CONTINUE items;
       END IF;
@@ -347,5 +362,17 @@ BEGIN
     END LOOP;
   END LOOP;
   IF skipped <> '{}' THEN UPDATE sent SET passed = skipped WHERE writer = batch->>'writer'; END IF;
-  RETURN jsonb_build_object('first', first, 'passed', skipped);
+  RETURN jsonb_build_object('first', first, 'passed', skipped, 'lapsed', lapsed);
+END $$;
+
+CREATE FUNCTION register(its_writer text) RETURNS void LANGUAGE sql ${AS_OWNER} AS $$
+  DELETE FROM sent WHERE at < clock_timestamp() - interval '1 day';
+  INSERT INTO sent (writer, call, position, passed) VALUES (its_writer, 0, 0, '{}');
+$$;
+
+-- Times of the process are monotonic; the last one is that of the database.
+CREATE FUNCTION renew(its_id text, its_now bigint, its_expires bigint, lease bigint) RETURNS boolean LANGUAGE plpgsql ${AS_OWNER} AS $$
+BEGIN
+  UPDATE owners SET expires = its_expires, until = ${NOW} + lease WHERE id = its_id AND expires > its_now AND until > ${NOW};
+  RETURN FOUND;
 END $$;`

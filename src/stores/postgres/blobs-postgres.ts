@@ -11,7 +11,21 @@ import type { StoredEntry } from '../journal/entry.ts'
 import { referencesOf, WORD } from '../journal/prune.ts'
 import { StoreDamaged } from '../store.ts'
 import { MissingRow } from './answers.ts'
+import { AS_OWNER } from './append.ts'
 import { connect, type Link, type Query, queryOn } from './connection.ts'
+
+/** For a role that may write in no other way. */
+export const BLOBS = `
+CREATE FUNCTION touch_blobs(ids text[], now bigint) RETURNS SETOF text LANGUAGE sql ${AS_OWNER} AS $$
+  UPDATE blobs SET at = now WHERE id = ANY(ids) RETURNING id
+$$;
+CREATE FUNCTION put_blobs(ids text[], contents bytea[], its_pack text, now bigint) RETURNS void LANGUAGE sql ${AS_OWNER} AS $$
+  INSERT INTO blobs (id, pack, at, bytes) SELECT id, its_pack, now, bytes FROM unnest(ids, contents) AS b(id, bytes)
+    ON CONFLICT (id, tenant) DO UPDATE SET at = excluded.at
+$$;
+CREATE FUNCTION drop_blobs(ids text[], before bigint) RETURNS void LANGUAGE sql ${AS_OWNER} AS $$
+  DELETE FROM blobs WHERE id = ANY(ids) AND at < before
+$$;`
 
 /** Shorter than the age at which `prune` removes contents, so that what was published stays until it is named. */
 const KNOWN_MS = 10 * 60_000
@@ -73,7 +87,7 @@ export class BlobsPostgres extends BlobsFiles {
     const now = this.#now()
     for (let at = 0; at < ids.length; at += ASKED_AT_ONCE) {
       const some = ids.slice(at, at + ASKED_AT_ONCE)
-      const text = 'UPDATE blobs SET at = $2 WHERE id = ANY($1::text[]) RETURNING id'
+      const text = 'SELECT touch_blobs($1, $2) AS id'
       const there = new Set((await query(text, [some, now])).map(row => row.id as Sha256))
       await this.#send(
         some.filter(id => !there.has(id)),
@@ -117,11 +131,12 @@ export class BlobsPostgres extends BlobsFiles {
     const flush = async () => {
       if (group.length === 0) return
       const pack = hash('sha256', group.map(([id]) => id).join(''))
-      await query(
-        `INSERT INTO blobs (id, pack, at, bytes) SELECT id, $3, $4, bytes FROM unnest($1::text[], $2::bytea[]) AS b(id, bytes)
-          ON CONFLICT (tenant, id) DO UPDATE SET at = excluded.at`,
-        [group.map(([id]) => id), group.map(([, content]) => Buffer.from(content)), pack, this.#now()],
-      )
+      await query('SELECT put_blobs($1, $2, $3, $4)', [
+        group.map(([id]) => id),
+        group.map(([, content]) => Buffer.from(content)),
+        pack,
+        this.#now(),
+      ])
       group = []
       bytes = 0
     }
@@ -187,11 +202,7 @@ export async function pruneBlobs(
       for (const one of found.files) files.add(one)
     }
     const gone = old.filter(({ id }) => !reachable.has(id as Sha256) && !files.has(id as Sha256))
-    if (!options.dryRun)
-      await query('DELETE FROM blobs WHERE id = ANY($1::text[]) AND at < $2', [
-        gone.map(({ id }) => id),
-        options.before,
-      ])
+    if (!options.dryRun) await query('SELECT drop_blobs($1, $2)', [gone.map(({ id }) => id), options.before])
     return { blobs: gone.length, bytes: gone.reduce((sum, { length }) => sum + (length as number), 0) }
   } finally {
     await client.end()

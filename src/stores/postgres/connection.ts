@@ -81,7 +81,7 @@ export class Link {
   #client: pg.Client | null = null
   #connecting: Promise<pg.Client> | null = null
   #isClosed = false
-  #awaySince: number | null = null
+  #away: Countdown | null = null
 
   private constructor(url: string, patienceMs: number) {
     this.#url = url
@@ -104,14 +104,14 @@ export class Link {
       try {
         client = await this.client()
         const done = await work(client)
-        this.#awaySince = null
+        this.#away?.stop()
+        this.#away = null
         return done
       } catch (error) {
         if (!(error instanceof Unreachable)) throw error
         if (client !== null) this.#forget(client)
-        const now = performance.now()
-        this.#awaySince ??= now
-        if (now + pause > this.#awaySince + this.#patienceMs) throw error
+        this.#away ??= countdown(this.#patienceMs)
+        if (this.#away.isOver) throw error
       }
       await new Promise(resolve => setTimeout(resolve, pause))
     }
@@ -135,6 +135,7 @@ export class Link {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#away?.stop()
     await this.#connecting?.catch(() => {})
     await this.#client?.end().catch(() => {})
   }
@@ -144,4 +145,18 @@ export class Link {
     this.#client = null
     client.end().catch(() => {})
   }
+}
+
+interface Countdown {
+  isOver: boolean
+  stop(): void
+}
+
+function countdown(ms: number): Countdown {
+  const timer = setTimeout(() => {
+    away.isOver = true
+  }, ms)
+  timer.unref()
+  const away: Countdown = { isOver: false, stop: () => clearTimeout(timer) }
+  return away
 }

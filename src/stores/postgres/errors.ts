@@ -4,10 +4,9 @@
 import type { Hint } from '../../domain/hint.ts'
 import { StoreBusy, StoreDamaged, StoreFull, StoreRefused } from '../store.ts'
 
-/** The connection broke, or none could be made. Whoever asked may ask again on a new one. */
+/** The connection broke, or none could be made. The same question may be asked again on a new one. */
 export class Unreachable extends StoreBusy {
-  readonly hint: Hint =
-    'see whether the server runs and the network works; nothing is lost, go on with `planfold resume`'
+  readonly hint: Hint = 'see whether the server runs and the network works; what was acknowledged is stored'
 }
 
 /** The server answered with an error that only the caller can interpret. */
@@ -85,6 +84,6 @@ const REFUSED: Readonly<Record<string, { readonly why: string; readonly hint: Hi
   '25006': { why: 'can only be read: it is a replica, or set to read-only', hint: 'name the primary server' },
   '42501': {
     why: 'refuses a right to this user',
-    hint: 'let an administrator run `planfold migrate`, and use the address that it prints',
+    hint: 'let an administrator make the roles for processes (command `migrate`), and use the addresses that it prints',
   },
 }

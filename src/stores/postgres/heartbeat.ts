@@ -29,10 +29,9 @@ async function beat() {
   // Counted from before it is sent.
   const now = monotonic()
   try {
-    const { rowCount } = await (await connected()).query(
-      'UPDATE owners SET expires = $1, until = $2 WHERE id = $3 AND expires > $4',
-      [String(now + BigInt(leaseMs)), Date.now() + leaseMs, id, String(now)])
-    if (rowCount === 0) return stop('lost')
+    const { rows: [answer] } = await (await connected()).query('SELECT renew($1, $2, $3, $4) AS renewed',
+      [id, String(now), String(now + BigInt(leaseMs)), leaseMs])
+    if (!answer.renewed) return stop('lost')
     ends[0] = now + BigInt(leaseMs)
     if (!ended) timer = setTimeout(beat, leaseMs / 3)
   } catch {

@@ -127,7 +127,7 @@ describe.skipIf(server === null)('postgres: the connection of a writer', () => {
     const proxy = await startProxy(server!.address)
     onTestFinished(() => proxy.stop())
     const database = await setup(server!)
-    const appendUrl = server!.through(proxy.port, database.name)
+    const appendUrl = server!.through(proxy.port, database.roles.appendUrl ?? database.url)
     return { ...database, proxy, open: () => database.open({}, { appendUrl, patienceMs: 200 }) }
   }
 

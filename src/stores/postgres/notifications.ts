@@ -1,12 +1,16 @@
-// Notices commits of other processes: a notification is only a doorbell, and the end of the journal is looked at anyway.
+// Notices commits of other processes: a notification is only a doorbell, and the end of the journal is looked at anyway. The same answer has
+// the time of the database.
 
+import { NOW } from './append.ts'
 import { type Link, queryOn } from './connection.ts'
+import type { DatabaseClock } from './database-clock.ts'
 
 const POLL_MS = 250
+const LOOK = `SELECT max(position) AS position, ${NOW} AS now FROM entries`
 const CHANNEL = 'planfold'
 
 /** Calls back when there may be something new. Returns how to stop. */
-export async function listen(link: Link, called: () => void): Promise<() => void> {
+export async function listen(link: Link, clock: DatabaseClock, called: () => void): Promise<() => void> {
   let listening: unknown = null
   let seen: unknown
   let isLooking = false
@@ -20,7 +24,9 @@ export async function listen(link: Link, called: () => void): Promise<() => void
         client.on('notification', () => void look())
         await queryOn(client)(`LISTEN ${CHANNEL}`)
       }
-      const [row] = await link.query('SELECT max(position) AS position FROM entries')
+      const asked = clock.monotonic()
+      const [row] = await link.query(LOOK)
+      clock.learn(row!.now as number, asked, clock.monotonic())
       if (seen !== undefined && row!.position !== seen) called()
       seen = row!.position
     } catch {

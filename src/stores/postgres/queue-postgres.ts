@@ -6,12 +6,14 @@ import type { Queue, QueueStanding } from '../../queues/queue.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import { isAlive } from '../leases/liveness.ts'
 import type { Entry, PlansWorkspace, PlanWorkspace, Shared } from '../store.ts'
+import { AS_OWNER } from './append.ts'
 import type { Query } from './connection.ts'
 import { HORIZON, OWNER, ownerOf } from './rows.ts'
 
 /** `handed`: until then it is handed to nobody else; who took it claims it, or has died. */
 export const QUEUE = `
-CREATE FUNCTION take_due(now bigint, its_workspace text, labels text[], free int, handed bigint) RETURNS SETOF text LANGUAGE sql AS $$
+CREATE FUNCTION take_due(now bigint, its_workspace text, labels text[], free int, handed bigint) RETURNS SETOF text
+  LANGUAGE sql ${AS_OWNER} AS $$
   WITH due AS (
     SELECT h.tenant, h.plan_no FROM heads h LEFT JOIN owners o ON o.tenant = h.tenant AND o.id = h.owner
     WHERE h.wake_at <= now AND h.workspace = its_workspace AND h.needs <@ labels AND (o.id IS NULL OR o.until <= now)
@@ -19,14 +21,14 @@ CREATE FUNCTION take_due(now bigint, its_workspace text, labels text[], free int
   UPDATE heads h SET wake_at = handed FROM due d, plans p
     WHERE h.tenant = d.tenant AND h.plan_no = d.plan_no AND p.tenant = h.tenant AND p.plan_no = h.plan_no RETURNING p.id
 $$;
-CREATE FUNCTION rest_plan(its_id text, its_version int, until bigint) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION rest_plan(its_id text, its_version int, until bigint) RETURNS void LANGUAGE sql ${AS_OWNER} AS $$
   UPDATE heads h SET wake_at = until FROM plans p
     WHERE p.id = its_id AND h.tenant = p.tenant AND h.plan_no = p.plan_no AND h.version = its_version AND h.owner IS NULL
 $$;
-CREATE FUNCTION end_owners(ids text[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION end_owners(ids text[]) RETURNS void LANGUAGE sql ${AS_OWNER} AS $$
   UPDATE owners SET until = 0, expires = 0 WHERE id = ANY(ids)
 $$;
-CREATE FUNCTION see_workspace(its_id text, its_host text, its_root text) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION see_workspace(its_id text, its_host text, its_root text) RETURNS void LANGUAGE sql ${AS_OWNER} AS $$
   INSERT INTO workspaces (id, host, root) VALUES (its_id, its_host, its_root)
     ON CONFLICT (tenant, id) DO UPDATE SET host = excluded.host, root = excluded.root
     WHERE (workspaces.host, workspaces.root) IS DISTINCT FROM (excluded.host, excluded.root);

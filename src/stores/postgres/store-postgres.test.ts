@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { plan, START, task } from '../../testing/index.ts'
+import type { PlanId } from '../../domain/id.ts'
+import { external, name, plan, START, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
 import { engine, given, must, ok, storeContract } from '../store.contract.ts'
 import { LeaseLost } from '../store.ts'
+import { examineDatabase, migrateDatabase } from './migrate.ts'
 import { ask, setup, startServer } from './postgres.fixture.ts'
 import { roundsTable } from './rounds.fixture.ts'
 
@@ -60,6 +62,65 @@ else {
     })
   })
 
+  describe('postgres: rounds of loading', () => {
+    it('do not grow with the number of plans', async () => {
+      const { open, clock } = await setup(server!)
+      const [store, other] = [await open(), await open()]
+      const count = 30
+      const ids: PlanId[] = []
+      for (let number = 1; number <= count; number++) {
+        const id = await given(store, plan(`plan-${number}`, task('a'), external('x')), number)
+        await must(store, id, START)
+        await must(store, id, { type: 'claim', task: name('x'), token: `t${number}`, by: 'agent' })
+        ids.push(id)
+      }
+      // Another process knows none of them. Each of these would throw after eight rounds.
+      const chunk = { task: name('a'), visit: 1, attempt: 1, stream: 'stdout', at: 1, text: 'x' } as const
+      await other.logs.append(ids.map(id => ({ plan: id, ...chunk })))
+      expect((await other.overview({ limit: count })).items).toHaveLength(count)
+      expect((await other.plans({ agent: 'nobody' })).items).toEqual([])
+      expect((await other.tasks({ assignee: 'agent', limit: count })).items).toHaveLength(count)
+      const middle = (await other.since(0, 1_000))[count]!.position
+      expect((await other.since(middle, 1_000)).length).toBeGreaterThan(count)
+      clock.pass(24 * 3_600_000)
+      expect(await other.claims.lapsed()).toHaveLength(count)
+      for (const id of ids) {
+        await must(store, id, { type: 'cancel', force: true })
+        await must(store, id, { type: 'archive' })
+      }
+      clock.pass(1)
+      expect(await other.prune({ before: clock.now(), dryRun: false })).toMatchObject({ plans: count })
+    })
+  })
+
+  describe('postgres: the time of the database', () => {
+    it('counts for entries and leases, also on a machine whose clock is an hour ahead', async () => {
+      const { open, url } = await setup(server!, real)
+      const ahead = { ...real.clock, now: () => Date.now() + 3_600_000 }
+      const one = await open({}, { host: { ...real.host, host: 'one', boot: 'one' } })
+      const two = await open({}, { host: { ...real.host, host: 'two', boot: 'two' }, clock: ahead })
+      const id = await given(two, plan('first', task('a')))
+      const [{ now }] = (await ask(url, 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now')) as [
+        { now: number },
+      ]
+      const [entry] = await one.read(id)
+      expect(Math.abs(entry!.now - now)).toBeLessThan(60_000)
+      const [first, second] = [
+        await one.leases.open({ leaseMs: 60_000 }),
+        await two.leases.open({ leaseMs: 60_000 }),
+      ] as const
+      const claimed = await one.leases.claim(id, first)
+      expect(claimed.ok).toBe(true)
+      expect(await two.leases.claim(id, second)).toMatchObject({ ok: false, holder: { alive: true } })
+      // The machine of the first was cut off, and its lease has run out.
+      await ask(url, `UPDATE planfold.owners SET until = ${Math.floor(now)} WHERE id = '${first.id}'`)
+      if (!claimed.ok) return
+      const late = one.update(id, START, { actor: engine, lease: claimed.lease })
+      await expect(late).rejects.toThrow(LeaseLost)
+      expect(await two.leases.claim(id, second)).toMatchObject({ ok: true, tookOver: { alive: false } })
+    })
+  })
+
   describe('postgres: a connection that breaks', () => {
     it('is made again; a commit that it ended is sent again, once', async () => {
       const { open, url, clock } = await setup(server!)
@@ -93,24 +154,76 @@ else {
     })
   })
 
-  describe('postgres: tenants', () => {
-    it('see nothing of each other, and cannot write for each other, under a role that is no superuser', async () => {
-      const { open, url } = await setup(server!)
-      await given(await open(), plan('first', task('a')))
-      const as = (tenant: number, text: string) =>
-        ask(url, `SET search_path = planfold; SET planfold.tenant = ${tenant}; SET ROLE faces; ${text}`)
-      const role = 'DO $$ BEGIN CREATE ROLE faces; EXCEPTION WHEN duplicate_object THEN NULL; END $$;'
-      await ask(
-        url,
-        `${role} GRANT USAGE ON SCHEMA planfold TO faces; GRANT ALL ON ALL TABLES IN SCHEMA planfold TO faces`,
+  describe('postgres: the roles of the processes', () => {
+    async function scene() {
+      const { open, roles, url } = await setup(server!)
+      const id = await given(await open(), plan('first', task('a')))
+      const { appendUrl } = roles
+      if (appendUrl === undefined) throw new Error('the roles of this server have passwords that nobody knows')
+      const as = (role: string, tenant: number, text: string) =>
+        ask(role, `SET search_path = planfold; SET planfold.tenant = ${tenant}; ${text}`)
+      const version = async () => (await ask(url, 'SELECT version FROM planfold.heads'))[0]!.version
+      return { id, as, faces: roles.url, append: appendUrl, version }
+    }
+
+    it('only read: no row of another tenant, also not through a view', async () => {
+      const { as, faces } = await scene()
+      for (const table of ['plans', 'entries', 'tasks', 'last_entries']) {
+        const count = async (tenant: number) =>
+          (await as(faces, tenant, `SELECT count(*)::int AS count FROM ${table}`))[0]!.count
+        expect([await count(1), await count(2)], table).toEqual([1, 0])
+      }
+      await expect(as(faces, 1, "INSERT INTO halts (by, at) VALUES ('mallory', 1)")).rejects.toThrow(
+        /permission denied/,
       )
-      const count = async (tenant: number) => (await as(tenant, 'SELECT count(*)::int AS count FROM plans'))[0]!.count
-      expect([await count(1), await count(2)]).toEqual([1, 0])
-      const write = "INSERT INTO halts (tenant, by, at) VALUES (1, 'mallory', 1)"
-      await expect(as(2, write)).rejects.toThrow(/row-level security/)
-      // A key of another tenant is no obstacle.
-      await as(1, write)
-      await as(2, "INSERT INTO halts (by, at) VALUES ('ben', 1)")
+      await expect(as(faces, 1, `SELECT append('{}')`)).rejects.toThrow(/permission denied/)
+    })
+
+    it('or only append, and to no plan of another tenant', async () => {
+      const { id, as, faces, append, version } = await scene()
+      await expect(as(append, 1, 'SELECT * FROM plans')).rejects.toThrow(/permission denied/)
+      await expect(as(append, 1, `SELECT put('{"w": "lift"}', 0)`)).rejects.toThrow(/permission denied/)
+      const row = { name: 'stolen', status: 'draft', revision: 1, tasks: 0, archived: false, createdAt: 1 }
+      const send = (tenant: number, no: string) => {
+        const writes = [
+          {
+            w: 'entry',
+            no,
+            p: -1,
+            v: 2,
+            at: 1,
+            actor: 'm',
+            fence: null,
+            body: '{}',
+            blob: null,
+            hash: '00',
+            format: 2,
+            done: 0,
+          },
+          { w: 'move', no, row },
+        ]
+        const guards = [{ g: 'head', no, v: 1, fence: null, owner: null, now: 0 }]
+        const batch = JSON.stringify({ writer: 'm', call: 1, items: [{ guards, writes }], now: 0 })
+        return as(append, tenant, `SELECT register('m'); SELECT append('${batch}') AS answer`)
+      }
+      const no = String((await as(faces, 1, `SELECT plan_no FROM plans WHERE id = '${id}'`))[0]!.plan_no)
+      expect((await send(2, no))[0]!.answer).toMatchObject({ passed: [0] })
+      expect(await version()).toBe(1)
+      // The same call for its own tenant.
+      expect((await send(1, no))[0]!.answer).toMatchObject({ passed: [] })
+      expect(await version()).toBe(2)
+    })
+
+    it('are made once; an administrator is needed for them', async () => {
+      const { url, roles } = await setup(server!)
+      const fixed = { now: 0, newPassword: () => 'fixed' }
+      expect((await migrateDatabase(url, fixed)).roles).toMatchObject({ status: 'made', isNew: false })
+      expect((await examineDatabase(url)).isWalled).toBe(false)
+      expect((await examineDatabase(roles.url)).isWalled).toBe(true)
+      const refused = (await migrateDatabase(roles.url, fixed)).roles
+      if (refused.status !== 'refused') throw new Error('a role that only reads has made roles')
+      await ask(url, refused.sql)
+      expect(refused.sql).toContain("CREATE ROLE planfold_append LOGIN PASSWORD 'password of planfold_append'")
     })
   })
 }

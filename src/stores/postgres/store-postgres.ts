@@ -10,6 +10,7 @@ import { StoreOnTables } from '../store-on-tables.ts'
 import { BlobsPostgres, pruneBlobs } from './blobs-postgres.ts'
 import { connect, Link, settingsFor } from './connection.ts'
 import { refuseUnfinished } from './copy-postgres.ts'
+import { DatabaseClock } from './database-clock.ts'
 import { threadHeartbeat } from './heartbeat.ts'
 import { migrate } from './migrate.ts'
 import { bell, listen } from './notifications.ts'
@@ -31,7 +32,7 @@ export interface StorePostgresOptions {
   readonly foldEvery?: number
   /** How long requests wait for a server that cannot be reached. */
   readonly patienceMs?: number
-  /** `manual`: only by `leases.renew()`, in tests. */
+  /** `manual`: only by `leases.renew()`, in tests, whose `clock` is also the time of the database. */
   readonly heartbeat?: 'thread' | 'manual'
   readonly counted?: PostgresRoom['counted']
 }
@@ -58,8 +59,10 @@ export class StorePostgres extends StoreOnTables {
   }
 
   static async open(options: StorePostgresOptions): Promise<StorePostgres> {
-    const { url, folder, clock, newId, patienceMs } = options
+    const { url, folder, newId, patienceMs, heartbeat } = options
     const workspace = options.workspace ?? { id: folder, root: folder }
+    const databaseClock = new DatabaseClock(options.clock)
+    const clock = heartbeat === 'manual' ? options.clock : databaseClock
     const now = (): Millis => clock.now()
     const [reader, feed] = [await Link.open(url, patienceMs), await Link.open(url, patienceMs)]
     const fetching = linkWhenAsked(url)
@@ -80,7 +83,7 @@ export class StorePostgres extends StoreOnTables {
       hasMoved = false
       return moved
     })
-    const stop = await listen(feed, () => {
+    const stop = await listen(feed, databaseClock, () => {
       hasMoved = true
     })
     const set = new WorkingSet()
@@ -93,6 +96,7 @@ export class StorePostgres extends StoreOnTables {
       clock,
       set,
       blobs,
+      now: () => (heartbeat === 'manual' ? 0 : null),
       newId,
       workspace: workspace.id,
       counted: options.counted,
@@ -100,6 +104,7 @@ export class StorePostgres extends StoreOnTables {
     })
     return new StorePostgres({
       ...options,
+      clock,
       transactions,
       states,
       blobs,
@@ -111,7 +116,7 @@ export class StorePostgres extends StoreOnTables {
         host: options.host,
         workspace,
       }),
-      heartbeat: options.heartbeat === 'manual' ? undefined : threadHeartbeat(settingsFor(url), set),
+      heartbeat: heartbeat === 'manual' ? undefined : threadHeartbeat(settingsFor(options.appendUrl ?? url), set),
       snapshot: async () => {
         const client = await connect(url)
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')

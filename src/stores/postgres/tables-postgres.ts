@@ -98,7 +98,7 @@ export function tablesOn(room: Room): Tables {
   const journal: JournalTable = {
     planNo: plan =>
       (room.recording() === null ? undefined : set.numbers.get(plan)) ??
-      // Whoever asks for its number goes on with its head.
+      // After its number comes its head.
       ask(`no ${plan}`, async query => {
         const found = await loadPlan(query, { id: plan })
         if (found === null) return null

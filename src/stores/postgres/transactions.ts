@@ -6,12 +6,12 @@
 //   the connection broke → the same call is sent again on another one; the database answers a call that it has committed as before.
 //   Only if it cannot be reached for half a minute it stays unknown: `CommitUnknown`, and everything known is forgotten
 
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Changes } from '../journal/changes.ts'
 import type { States } from '../journal/plan-states.ts'
 import type { Clock } from '../leases/host.ts'
-import { CommitUnknown, StoreBusy } from '../store.ts'
+import { CommitUnknown, LeaseLost, StoreBusy } from '../store.ts'
 import type { Request } from '../store-on-tables.ts'
 import { Missing, type Tables, type Transactions } from '../tables.ts'
 import { Answers, ROUNDS_MAX } from './answers.ts'
@@ -28,13 +28,14 @@ const TRIES_MAX = 50
 const PLAN_NUMBERS_PER_MS = 1_024
 /** SQLSTATE: a unique key, a deadlock, a serialization failure. */
 const AGAIN = new Set(['23505', '40P01', '40001'])
-const REGISTER = `WITH old AS (DELETE FROM sent WHERE at < clock_timestamp() - interval '1 day')
-  INSERT INTO sent (writer, call, position, passed) VALUES ($1, 0, 0, '{}')`
+const REGISTER = 'SELECT register($1)'
 const APPEND_CALL = { name: 'append', text: 'SELECT append($1::jsonb) AS answer' }
 
 interface Sent {
   readonly first: number
   readonly passed: readonly number[]
+  /** Those of them that wrote under a lease which has run out. */
+  readonly lapsed?: readonly number[]
   /** The answer that was lost. */
   readonly isEarlier?: true
 }
@@ -49,6 +50,8 @@ export interface PostgresRoom {
   readonly changes: Changes
   readonly clock: Clock
   readonly set: WorkingSet
+  /** Null: that of the database. */
+  readonly now: () => number | null
   readonly newId: () => string
   readonly committed: () => void
   readonly blobs: BlobsPostgres
@@ -324,8 +327,12 @@ export class PostgresTransactions implements Transactions {
     }
     const over = sent.passed.map(at => sending[at]!)
     for (const one of sending) if (!over.includes(one)) this.#place(one, sent.first)
-    if (over.length > 0) this.#pass(over)
-    else states.committed()
+    if (over.length === 0) states.committed()
+    else this.#pass(over)
+    for (const at of sent.lapsed ?? []) {
+      this.#again.delete(sending[at]!.request)
+      sending[at]!.request.reject(new LeaseLost('the lease ran out before it was renewed'))
+    }
     return null
   }
 
@@ -337,12 +344,12 @@ export class PostgresTransactions implements Transactions {
     const send = async (client: pg.Client): Promise<Sent> => {
       const query = queryOn(client)
       if (this.#writer === null) {
-        const id = randomUUID()
+        const id = this.#room.newId()
         await query(REGISTER, [id])
         this.#writer = id
       }
       const appended = async (asked: Batch['items']): Promise<Sent> => {
-        const batch: Batch = { writer: this.#writer!, call, items: asked }
+        const batch: Batch = { writer: this.#writer!, call, items: asked, now: this.#room.now() }
         return (await query(APPEND_CALL, [JSON.stringify(batch)]))[0]!.answer as Sent
       }
       const isFirst = !mayHaveHappened

@@ -1,6 +1,6 @@
 // `planfold doctor`: what is missing or wrong on this machine and in this state folder, each with its repair.
 
-import { listRunners, locate, modelsAt } from '../../../compose.ts'
+import { examineDatabase, listRunners, locate, modelsAt } from '../../../compose.ts'
 import { findExtra } from '../../../extras.ts'
 import { capabilities } from '../../../operations/upkeep/capabilities.ts'
 import { type DoctorRooms, examine, type Tried } from '../../../operations/upkeep/doctor.ts'
@@ -24,6 +24,10 @@ export function doctorRooms(context: Context): DoctorRooms & { readonly models: 
           return newest.items[0]?.updatedAt ?? null
         }),
       ),
+    readDatabase: async () => {
+      const url = environment.PLANFOLD_DATABASE
+      return url?.startsWith('postgres') === true ? await tried(() => examineDatabase(url)) : null
+    },
     makeStore: folder => tried(() => withState(context, { create: true, dir: folder }, async () => null)),
   }
 }

@@ -30,6 +30,12 @@ exit 0 if there are only warnings.`,
     .action(act(async () => (await import('./doctor.ts')).listCapabilities))
 
   program
+    .command('migrate')
+    .description('make the tables and roles of a PostgreSQL database, as its administrator')
+    .argument('[database]', 'postgres://…; PGPASSWORD and .pgpass are read (default: PLANFOLD_DATABASE)')
+    .action(act(async () => (await import('./migrate.ts')).migrate))
+
+  program
     .command('export')
     .description('write a plan as a file in any format, or its event log as JSON lines')
     .argument('[plan]', OPTIONAL_PLAN)
