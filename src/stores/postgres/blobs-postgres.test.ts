@@ -53,7 +53,10 @@ async function everything(url: string): Promise<string> {
   const tables = await ask(url, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'planfold'")
   let all = ''
   for (const { table_name: table } of tables) {
-    const rows = await ask(url, `SELECT to_jsonb(t)::text AS row FROM planfold.${String(table)} t`)
+    const rows = await ask(
+      url,
+      `SET planfold.tenant = 1; SELECT to_jsonb(t)::text AS row FROM planfold.${String(table)} t`,
+    )
     all += rows.map(({ row }) => String(row)).join('\n')
   }
   for (const { bytes } of await ask(

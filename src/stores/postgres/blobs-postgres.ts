@@ -12,7 +12,7 @@ import { referencesOf, WORD } from '../journal/prune.ts'
 import { StoreDamaged } from '../store.ts'
 import { MissingRow } from './answers.ts'
 import { AS_OWNER } from './append.ts'
-import { connect, type Link, type Query, queryOn } from './connection.ts'
+import { connect, type Link, type Query, queryOn, type Row } from './connection.ts'
 
 /** For a role that may write in no other way. */
 export const BLOBS = `
@@ -69,16 +69,18 @@ export class BlobsPostgres extends BlobsFiles {
   override async get(id: Sha256): Promise<Uint8Array | null> {
     const here = super.getNow(id)
     if (here !== null) return here
-    await this.#fetch(id, this.#query)
+    await this.#fetch([id], this.#query)
     return super.getNow(id)
   }
 
   /** In a rule: one that is not here is fetched, and the rule runs again. */
   override getNow(id: Sha256): Uint8Array | null {
     const here = super.getNow(id)
-    if (here !== null || (this.#absent.get(id) ?? 0) > this.#now() - ABSENT_MS) return here
-    throw new MissingRow(`blob ${id}`, query => this.#fetch(id, query))
+    if (here !== null || this.#isAbsent(id)) return here
+    throw new MissingRow(`blob ${id}`, query => this.#fetch([id], query))
   }
+
+  #isAbsent = (id: Sha256): boolean => (this.#absent.get(id) ?? 0) > this.#now() - ABSENT_MS
 
   /** Everything that these entries name is in the database on return. */
   async publish(entries: readonly StoredEntry[], query: Query): Promise<void> {
@@ -151,15 +153,24 @@ export class BlobsPostgres extends BlobsFiles {
   }
 
   /** With those that were published together, because they are often needed together. */
-  async #fetch(id: Sha256, query: Query): Promise<void> {
-    const text = 'SELECT id, bytes FROM blobs WHERE pack = (SELECT pack FROM blobs WHERE id = $1)'
-    const rows = isSha256(id) ? await query(text, [id]) : []
+  /** The large bodies of these entries, in one question. */
+  async fetchAll(entries: readonly Row[], query: Query): Promise<void> {
+    const named = entries.flatMap(({ blob }) => (isSha256(blob) ? [blob] : []))
+    const missing = named.filter(id => super.getNow(id) === null && !this.#isAbsent(id))
+    if (missing.length > 0) await this.#fetch(missing, query)
+  }
+
+  async #fetch(ids: readonly Sha256[], query: Query): Promise<void> {
+    const text = 'SELECT id, bytes FROM blobs WHERE pack IN (SELECT pack FROM blobs WHERE id = ANY ($1::text[]))'
+    const asked = ids.filter(isSha256)
+    const rows = asked.length > 0 ? await query(text, [asked]) : []
     const batch = this.batch()
     for (const { id: name, bytes } of rows)
       if (batch.add(bytes as Uint8Array) !== name)
         throw new StoreDamaged(`blob ${String(name)} in the database does not match its hash`)
     await batch.close()
-    if (!rows.some(row => row.id === id)) this.#absent.set(id, this.#now())
+    const found = new Set(rows.map(row => row.id))
+    for (const id of ids) if (!found.has(id)) this.#absent.set(id, this.#now())
   }
 }
 
@@ -167,6 +178,7 @@ export class BlobsPostgres extends BlobsFiles {
 export async function pruneBlobs(
   url: string,
   options: {
+    readonly write: Query
     readonly before: Millis
     readonly dryRun: boolean
     readonly read: (id: Sha256) => Promise<Uint8Array | null>
@@ -202,7 +214,7 @@ export async function pruneBlobs(
       for (const one of found.files) files.add(one)
     }
     const gone = old.filter(({ id }) => !reachable.has(id as Sha256) && !files.has(id as Sha256))
-    if (!options.dryRun) await query('SELECT drop_blobs($1, $2)', [gone.map(({ id }) => id), options.before])
+    if (!options.dryRun) await options.write('SELECT drop_blobs($1, $2)', [gone.map(({ id }) => id), options.before])
     return { blobs: gone.length, bytes: gone.reduce((sum, { length }) => sum + (length as number), 0) }
   } finally {
     await client.end()

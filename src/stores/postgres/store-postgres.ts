@@ -8,7 +8,7 @@ import type { Clock, Host } from '../leases/host.ts'
 import type { PlansWorkspace } from '../store.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import { BlobsPostgres, pruneBlobs } from './blobs-postgres.ts'
-import { connect, Link, settingsFor } from './connection.ts'
+import { connect, Link, type Query, settingsFor } from './connection.ts'
 import { refuseUnfinished } from './copy-postgres.ts'
 import { DatabaseClock } from './database-clock.ts'
 import { threadHeartbeat } from './heartbeat.ts'
@@ -40,20 +40,26 @@ export interface StorePostgresOptions {
 export class StorePostgres extends StoreOnTables {
   readonly transactions: PostgresTransactions
   readonly #url: string
+  readonly #write: Query
 
   private constructor(
-    parts: ConstructorParameters<typeof StoreOnTables>[0] & { transactions: PostgresTransactions; url: string },
+    parts: ConstructorParameters<typeof StoreOnTables>[0] & {
+      transactions: PostgresTransactions
+      url: string
+      write: Query
+    },
   ) {
     super(parts)
     this.transactions = parts.transactions
     this.#url = parts.url
+    this.#write = parts.write
     const pruneHere = this.prune
     // Then what the database has. One that is gone there may still be in another folder, and is published again when it is named.
     this.prune = async options => {
       const pruned = await pruneHere(options)
       const { before, blobsBefore = before, dryRun } = options
       const read = (id: Sha256) => this.blobs.get(id)
-      const shared = await pruneBlobs(this.#url, { before: blobsBefore, dryRun, read })
+      const shared = await pruneBlobs(this.#url, { write: this.#write, before: blobsBefore, dryRun, read })
       return { ...pruned, blobs: Math.max(pruned.blobs, shared.blobs), bytes: Math.max(pruned.bytes, shared.bytes) }
     }
   }
@@ -103,6 +109,7 @@ export class StorePostgres extends StoreOnTables {
       committed: bell(feed),
     })
     return new StorePostgres({
+      write: writer.query,
       ...options,
       clock,
       transactions,

@@ -122,16 +122,12 @@ export function tablesOn(room: Room): Tables {
       const own = room.recording()?.entries.find(({ version }) => version === after + 1)
       if (own !== undefined && upTo === after + 1) return [own]
       const most = Math.min(upTo, 2 ** 31 - 1)
-      return answers.stretch(`entries ${no} ${upTo}`, { after, limit }, versionOf, async (query, from, count) =>
-        (
-          await query(`${ENTRY} WHERE plan_no = $1 AND version > $2 AND version <= $3 ORDER BY version LIMIT $4`, [
-            no,
-            from,
-            most,
-            count,
-          ])
-        ).map(entryOf),
-      )
+      return answers.stretch(`entries ${no} ${upTo}`, { after, limit }, versionOf, async (query, from, count) => {
+        const text = `${ENTRY} WHERE plan_no = $1 AND version > $2 AND version <= $3 ORDER BY version LIMIT $4`
+        const rows = await query(text, [no, from, most, count])
+        await room.blobs.fetchAll(rows, query)
+        return rows.map(entryOf)
+      })
     },
     since: (after, limit, no) =>
       answers.stretch(`since ${no}`, { after, limit }, positionOf, async (query, from, count) => {
@@ -141,6 +137,7 @@ export function tablesOn(room: Room): Tables {
           [from, no, count],
         )
         for (const { id, plan_no } of rows) answers.put(`no ${id}`, plan_no)
+        await room.blobs.fetchAll(rows, query)
         if (room.isWriting) await loadIndex(answers, query, rows)
         return rows.map(row => Object.assign(entryOf(row), { plan: row.id as PlanId }))
       }),
