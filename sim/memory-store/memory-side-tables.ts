@@ -127,29 +127,28 @@ export function memoryLogs(disk: MemoryDisk): LogTable {
       disk.set(disk, 'logSeq', disk.logSeq + 1)
       disk.add(disk.plans.get(no)!.logs, { ...chunk, ordinal, seq: disk.logSeq })
     },
-    read(_plan, no, ordinal, after, limit) {
-      return disk.plans
-        .get(no)!
-        .logs.filter(log => log.seq > after && (ordinal === null || log.ordinal === ordinal))
+    read: (_plan, no, ordinal, after, limit) =>
+      shown(disk.plans.get(no)!)
+        .filter(log => log.seq > after && (ordinal === null || log.ordinal === ordinal))
         .slice(0, limit)
-        .map(({ ordinal: _, ...log }) => log)
-    },
-    readBack(_plan, no, ordinal, { after, before }, limit) {
-      return disk.plans
-        .get(no)!
-        .logs.filter(log => log.seq > after && log.seq < before && (ordinal === null || log.ordinal === ordinal))
+        .map(({ ordinal: _, ...log }) => log),
+    readBack: (_plan, no, ordinal, { after, before }, limit) =>
+      shown(disk.plans.get(no)!)
+        .filter(log => log.seq > after && log.seq < before && (ordinal === null || log.ordinal === ordinal))
         .slice(-limit)
-        .map(({ ordinal: _, ...log }) => log)
-    },
+        .map(({ ordinal: _, ...log }) => log),
     since: (after, limit) =>
       [...disk.plans.values()]
-        .flatMap(plan => plan.logs.filter(log => log.seq > after))
+        .flatMap(plan => shown(plan).filter(log => log.seq > after))
         .sort((one, other) => one.seq - other.seq)
         .slice(0, limit)
         .map(({ ordinal: _, ...log }) => log),
     last: () => disk.logSeq,
   }
 }
+
+/** As on disk: not of tasks that a revision has removed. */
+const shown = ({ logs, tasks }: MemoryPlan) => logs.filter(({ ordinal }) => tasks.has(ordinal))
 
 export function memoryStreams(disk: MemoryDisk): StreamTable {
   const find = (kind: StreamKind, id: string) => disk.streams.get(`${kind} ${id}`)
