@@ -40,6 +40,7 @@ export class MemoryJournal implements JournalTable {
   planOf = (no: number) => nameOf(this.#disk.plans.get(no))
   named = (name: string) => nameOf(this.#disk.plans.get(this.#disk.names.get(name) ?? 0))
   lastPosition = () => this.#disk.position
+  newestPosition = () => this.#disk.position
   knownPosition = () => this.#disk.position
   /** Leaves some out, as a store may. */
   nextPosition = () => this.#disk.position + 1 + (this.#disk.position % 3)

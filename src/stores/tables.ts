@@ -126,6 +126,8 @@ export interface JournalTable {
   planOf(no: number): { readonly id: PlanId; readonly name: PlanName } | null
   head(no: number): Head | null
   lastPosition(): Position
+  /** Of everything that is committed, also what feeds do not show yet, because an earlier entry may still come. */
+  newestPosition(): Position
   /** A recent one that costs nothing to ask for. */
   knownPosition(): Position
   /** Of the next entry: larger than all before. */

@@ -34,7 +34,7 @@ export function reservationsOn({ transactions }: { readonly transactions: Transa
     holders: async (plan, wanted) =>
       transactions.read(tables => ({
         holders: holdersOf(tables, tables.journal.planNo(plan), wanted),
-        seen: tables.journal.lastPosition(),
+        seen: tables.journal.newestPosition(),
       })),
     held: async plan =>
       transactions.read(tables => {
@@ -88,7 +88,7 @@ export function followReservations(
 }
 
 export function rebuildReservations(tables: Tables, no: number, state: PlanState): void {
-  const position = tables.journal.lastPosition()
+  const position = tables.journal.newestPosition()
   releaseOver(tables, no, state, position)
   const there = tables.reservations.of(no)
   for (const reservation of reservationsIn(state)) {

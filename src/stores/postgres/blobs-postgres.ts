@@ -155,7 +155,7 @@ export class BlobsPostgres extends BlobsFiles {
   /** With those that were published together, because they are often needed together. */
   /** The large bodies of these entries, in one question. */
   async fetchAll(entries: readonly Row[], query: Query): Promise<void> {
-    const named = entries.flatMap(({ blob }) => (isSha256(blob) ? [blob] : []))
+    const named = entries.flatMap(({ blob }) => (typeof blob === 'string' && isSha256(blob) ? [blob] : []))
     const missing = named.filter(id => super.getNow(id) === null && !this.#isAbsent(id))
     if (missing.length > 0) await this.#fetch(missing, query)
   }

@@ -62,6 +62,9 @@ export async function loadPlan(
   return { id: id as string, name: name as string, head: found as Head, reservations }
 }
 
+export const newestPosition = async (query: Query): Promise<number> =>
+  one(await query('SELECT coalesce(max(position), 0) AS position FROM entries'))!.position as number
+
 export const lastPosition = async (query: Query): Promise<number> =>
   one(
     await query(

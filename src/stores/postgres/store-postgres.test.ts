@@ -1,6 +1,7 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import pg from 'pg'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
-import { external, name, plan, START, task } from '../../testing/index.ts'
+import { name, plan, START, succeeded, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
 import { engine, given, must, ok, storeContract } from '../store.contract.ts'
 import { LeaseLost } from '../store.ts'
@@ -27,6 +28,35 @@ else {
     host: thisHost(process.pid),
     heartbeat: 'thread',
   } as const
+
+  describe('postgres: a long transaction of somebody else', () => {
+    it('holds the feed back, and not who wants files that are free again', async () => {
+      const { open, url } = await setup(server!)
+      const store = await open()
+      const wanted = { root: '.', paths: ['src/**'] }
+      const reserving = async (at: number) => {
+        const id = await given(store, plan(`p${at}`, task('a', { write: ['src/**'], effect: 'workspace' })), at)
+        await must(store, id, START)
+        const { seen } = await store.reservations.holders(id, wanted)
+        const preimage = await store.blobs.put(Buffer.from('{}'))
+        const prepared = { preimage, reserves: { ...wanted, seen } }
+        const begun = await must(store, id, { type: 'turn', prepared: [{ task: name('a'), visit: 1, prepared }] })
+        expect(begun.events).toMatchObject([{ type: 'attempt.started' }])
+        const settled = { task: name('a'), visit: 1, attempt: 1, result: succeeded() }
+        await must(store, id, { type: 'turn', settled: [settled] })
+      }
+      const before = await store.position()
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      onTestFinished(() => client.end())
+      await client.query('BEGIN; SELECT pg_current_xact_id()')
+      await reserving(1)
+      await reserving(2)
+      expect(await store.position()).toBe(before)
+      await client.query('COMMIT')
+      await expect.poll(() => store.position()).toBeGreaterThan(before)
+    })
+  })
 
   describe('postgres: a lease kept by its own thread', () => {
     async function driven() {

@@ -84,6 +84,10 @@ export class SqliteJournal implements JournalTable {
     return { ...head, version: head.version ?? 0, at: head.at ?? 0 }
   }
 
+  newestPosition(): number {
+    return this.lastPosition()
+  }
+
   lastPosition(): number {
     return this.#lastPosition ?? (this.#position.get()!.position as number)
   }
