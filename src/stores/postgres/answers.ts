@@ -2,7 +2,7 @@
 // start. A rule writes nothing but what is recorded, so running it again is safe.
 
 import { Missing, MissingAll } from '../tables.ts'
-import type { Query, Row } from './connection.ts'
+import type { Query, Row } from './connection/connection.ts'
 
 const AT_ONCE = 2_000
 

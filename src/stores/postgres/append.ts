@@ -13,7 +13,7 @@ import type {
   StreamEntry,
   StreamKind,
 } from '../tables.ts'
-import { SCHEMA } from './connection.ts'
+import { SCHEMA } from './connection/connection.ts'
 
 export type Guard =
   /** The version; with a fence also the owner, whose lease must not have run out. */

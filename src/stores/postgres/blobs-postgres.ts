@@ -12,7 +12,7 @@ import { referencesOf, WORD } from '../journal/prune.ts'
 import { StoreDamaged } from '../store.ts'
 import { MissingRow } from './answers.ts'
 import { AS_OWNER } from './append.ts'
-import { connect, type Link, type Query, queryOn, type Row } from './connection.ts'
+import { connect, type Link, type Query, queryOn, type Row } from './connection/connection.ts'
 
 /** For a role that may write in no other way. */
 export const BLOBS = `

@@ -15,7 +15,7 @@ import type { CopySource, CopyTarget } from '../copy/store-copy.ts'
 import type { StoredEntry } from '../journal/entry.ts'
 import { StoreRefused } from '../store.ts'
 import { BlobsPostgres } from './blobs-postgres.ts'
-import { connect, type Query, queryOn } from './connection.ts'
+import { connect, type Query, queryOn } from './connection/connection.ts'
 import { migrate } from './migrate.ts'
 
 /** Columns that are no part of the copy; they follow from the entries. */

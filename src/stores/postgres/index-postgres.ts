@@ -5,7 +5,7 @@ import { docOf, endedSteps, findDocs, findLogs, stepOf } from '../sql/found-text
 import type { Sql, Row as SqlRow } from '../sql/sql.ts'
 import type { Answers } from './answers.ts'
 import type { Write } from './append.ts'
-import type { Query, Row } from './connection.ts'
+import type { Query, Row } from './connection/connection.ts'
 import { one, seqOf, wordsIn } from './rows.ts'
 import type { Recording } from './working-set.ts'
 

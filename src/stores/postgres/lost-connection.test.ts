@@ -5,7 +5,7 @@ import type { PlanId } from '../../domain/id.ts'
 import { external, name, numberedPlanId, numberedSha, plan, START, succeeded, task } from '../../testing/index.ts'
 import { ana, engine, given, ok } from '../store.contract.ts'
 import { CommitUnknown, type Owner, type Store, StoreBusy } from '../store.ts'
-import { startProxy } from './cutting-proxy.fixture.ts'
+import { startProxy } from './connection/cutting-proxy.fixture.ts'
 import { setup, startServer } from './postgres.fixture.ts'
 
 const ALL = process.env.PLANFOLD_TEAMS === '1'

@@ -2,7 +2,7 @@
 
 import type pg from 'pg'
 import { StoreRefused } from '../store.ts'
-import { connect, type Query, queryOn, SCHEMA } from './connection.ts'
+import { connect, type Query, queryOn, SCHEMA } from './connection/connection.ts'
 import { isWalled, makeRoles, OWNER_ROLE, type Role } from './roles.ts'
 import { MIGRATIONS, SCHEMA_VERSION } from './schema.ts'
 

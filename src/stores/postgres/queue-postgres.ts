@@ -7,7 +7,7 @@ import type { Clock, Host } from '../leases/host.ts'
 import { isAlive } from '../leases/liveness.ts'
 import type { Entry, PlansWorkspace, PlanWorkspace, Shared } from '../store.ts'
 import { AS_OWNER } from './append.ts'
-import type { Query } from './connection.ts'
+import type { Query } from './connection/connection.ts'
 import { HORIZON, OWNER, ownerOf } from './rows.ts'
 
 /** `handed`: until then it is handed to nobody else; who took it claims it, or has died. */

@@ -2,7 +2,7 @@
 // and `planfold_append` may do nothing but call the functions that append, queue and keep contents. Those run as `planfold_owner`, who cannot log in, and for whom row-level
 // security holds too: a call reaches only rows of its tenant, also when it names others.
 
-import { type Query, SCHEMA } from './connection.ts'
+import { type Query, SCHEMA } from './connection/connection.ts'
 
 export const OWNER_ROLE = 'planfold_owner'
 const FACES = 'planfold_faces'

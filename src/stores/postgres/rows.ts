@@ -17,7 +17,7 @@ import {
   type StreamHead,
 } from '../tables.ts'
 import type { BlobsPostgres } from './blobs-postgres.ts'
-import type { Query, Row } from './connection.ts'
+import type { Query, Row } from './connection/connection.ts'
 import { vectorOf } from './sql-postgres.ts'
 import type { KnownPlan } from './working-set.ts'
 

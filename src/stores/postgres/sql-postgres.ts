@@ -3,7 +3,7 @@
 import { folded } from '../search/words.ts'
 import type { Row, Sql, Value } from '../sql/sql.ts'
 import type { Answers } from './answers.ts'
-import type { Row as Found, Query } from './connection.ts'
+import type { Row as Found, Query } from './connection/connection.ts'
 
 type Rows = readonly Found[]
 

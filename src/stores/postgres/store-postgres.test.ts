@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
-import { name, plan, START, succeeded, task } from '../../testing/index.ts'
+import { external, name, plan, START, succeeded, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
 import { engine, given, must, ok, storeContract } from '../store.contract.ts'
 import { LeaseLost } from '../store.ts'

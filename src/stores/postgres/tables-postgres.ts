@@ -9,7 +9,7 @@ import type { Head, JournalTable, ReservationRow, StreamEntry, Tables } from '..
 import type { Answers } from './answers.ts'
 import type { Write } from './append.ts'
 import type { BlobsPostgres } from './blobs-postgres.ts'
-import type { Query } from './connection.ts'
+import type { Query } from './connection/connection.ts'
 import { indexOn, loadIndex } from './index-postgres.ts'
 import {
   claimOf,

@@ -1,8 +1,8 @@
 // Connections to PostgreSQL: numbers as numbers, the schema and the tenant set, passwords kept out of messages.
 
 import pg from 'pg'
-import { withoutPassword } from '../../format/text/database-url.ts'
-import { StoreRefused } from '../store.ts'
+import { withoutPassword } from '../../../format/text/database-url.ts'
+import { StoreRefused } from '../../store.ts'
 import { plainError, Unreachable } from './errors.ts'
 
 export type Row = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from '../store.contract.ts'
+import { FakeClock } from '../../store.contract.ts'
 import { DatabaseClock } from './database-clock.ts'
 
 function scene() {

@@ -2,11 +2,11 @@
 
 import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { plan, task } from '../../testing/index.ts'
-import { given, must } from '../store.contract.ts'
-import { StoreBusy, StoreFull, StoreRefused } from '../store.ts'
+import { plan, task } from '../../../testing/index.ts'
+import { given, must } from '../../store.contract.ts'
+import { StoreBusy, StoreFull, StoreRefused } from '../../store.ts'
+import { ask, setup, startServer, WITH_PASSWORD } from '../postgres.fixture.ts'
 import { plainError } from './errors.ts'
-import { ask, setup, startServer, WITH_PASSWORD } from './postgres.fixture.ts'
 
 const SECRET = 'hunter2'
 /** The name of its database, in a statement. */

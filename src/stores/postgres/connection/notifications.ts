@@ -1,7 +1,7 @@
 // Notices commits of other processes: a notification is only a doorbell, and the end of the journal is looked at anyway. The same answer has
 // the time of the database.
 
-import { NOW } from './append.ts'
+import { NOW } from '../append.ts'
 import { type Link, queryOn } from './connection.ts'
 import type { DatabaseClock } from './database-clock.ts'
 

@@ -1,8 +1,8 @@
 // What the driver and the server throw, as errors of the store: what happened, why, and what to do. Nothing of the driver passes on: its
 // errors may hold the address with its password.
 
-import type { Hint } from '../../domain/hint.ts'
-import { StoreBusy, StoreDamaged, StoreFull, StoreRefused } from '../store.ts'
+import type { Hint } from '../../../domain/hint.ts'
+import { StoreBusy, StoreDamaged, StoreFull, StoreRefused } from '../../store.ts'
 
 /** The connection broke, or none could be made. The same question may be asked again on a new one. */
 export class Unreachable extends StoreBusy {

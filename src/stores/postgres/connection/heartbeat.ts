@@ -3,8 +3,8 @@
 
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
-import type { Heartbeat } from '../leases/leases.ts'
-import type { WorkingSet } from './working-set.ts'
+import type { Heartbeat } from '../../leases/leases.ts'
+import type { WorkingSet } from '../working-set.ts'
 
 const PROGRAM = `
 import { createRequire } from 'node:module'

@@ -1,8 +1,8 @@
 // The time of the database, so that machines with different clocks agree: this machine's monotonic clock, and how far the database's time is
 // from it. An answer bounds that: it was made between the question and its arrival.
 
-import type { Millis } from '../../domain/id.ts'
-import type { Clock } from '../leases/host.ts'
+import type { Millis } from '../../../domain/id.ts'
+import type { Clock } from '../../leases/host.ts'
 
 /** Quartz clocks drift by less, so an old answer is worth this much less for each millisecond. */
 const DRIFT = 1e-4
