@@ -75,7 +75,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   admin: {
     about: 'emergency stop, checks of machine and store, backups, cleanup, shell completion',
-    commands: ['halt', 'doctor', 'backup', 'copy', 'prune', 'completion'],
+    commands: ['halt', 'doctor', 'backup', 'copy', 'migrate', 'prune', 'completion'],
   },
   'exit-codes': {
     about: 'what each exit code means',

@@ -1,8 +1,8 @@
 // The context of a real process: its streams, its terminal, its signals. The only place besides main that touches them.
 
-import { namedDatabase } from '../composition/database.ts'
 import type { Context, Settings, Sink, StopSignal, Terminal } from './context.ts'
 import { CliError, EXIT } from './exit.ts'
+import { namedDatabase } from './named-database.ts'
 import { paint } from './terminal/paint.ts'
 
 export function processContext(options: { readonly [name: string]: unknown }, cwd = currentFolder()): Context {

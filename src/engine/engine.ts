@@ -48,6 +48,8 @@ export type {
   ScopeWait,
   TaskPage,
   TaskRecord,
+  WorkerRow,
+  WorkersView,
 } from './queries.ts'
 export type { Caller } from './roles.ts'
 

@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { namedDatabase, usualDatabase } from '../composition/database.ts'
+import { usualDatabase } from '../composition/database.ts'
 import { locate } from '../composition/state-folder.ts'
+import { namedDatabase } from './named-database.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'planfold-database-'))
 const URL = 'postgres://ana:s3cret@db/plans'
