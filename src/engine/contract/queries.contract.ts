@@ -79,6 +79,7 @@ const OF_ALL: ReadonlySet<QueryType> = new Set([
   'inbox',
   'inboxFate',
   'position',
+  'workers',
   'check',
   'prune',
   'search',

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Actor, PlanName } from '../../domain/id.ts'
 import type { ActionType, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { QueueLocal } from '../../queues/local.ts'
 import { decideRunner } from '../../runners/decide/decide-runner.ts'
 import { editRunner } from '../../runners/edit/edit-runner.ts'
 import { gitRunner } from '../../runners/git/git-runner.ts'
@@ -67,6 +68,7 @@ export async function realRooms({
     stateDir,
     environment,
     leaseMs: 60_000,
+    queue: everyMs => new QueueLocal({ store, clock: systemClock, everyMs }),
     about: 'a test',
   }
   const engine = new EngineLocal(rooms, trusted(ME))
