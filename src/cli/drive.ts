@@ -227,15 +227,17 @@ const isLeft = async ({ engine }: Composed, { plan, leaves }: DriveTask): Promis
   (await engine.ask({ type: 'summary', plan }))?.waiting.some(({ task }) => task === leaves) === true
 
 /** Another worker has to drive it. */
-function elsewhere(name: string, { reason, labels }: Extract<Driven, { readonly status: 'elsewhere' }>): CliError {
+function elsewhere(
+  name: string,
+  { reason, labels, secret }: Extract<Driven, { readonly status: 'elsewhere' }>,
+): CliError {
   const worker = ['planfold worker', ...labels.map(label => `--label ${label}`)].join(' ')
   const where = labels.length === 0 ? 'there' : 'where that is'
-  return new CliError(
-    EXIT.waits,
-    'elsewhere',
-    `${name} cannot be driven here: ${reason}`,
-    `${where}, start \`${worker}\``,
-  )
+  const hint =
+    secret === undefined
+      ? `${where}, start \`${worker}\``
+      : `configure it here: planfold secrets set ${secret} --env ${secret}; or start \`${worker}\` where it is`
+  return new CliError(EXIT.waits, 'elsewhere', `${name} cannot be driven here: ${reason}`, hint)
 }
 
 const heldOf = (driven: Driven) => (driven.status === 'rested' ? (driven.held ?? []) : [])

@@ -179,7 +179,13 @@ export type Driven =
     }
   | { readonly status: 'held'; readonly holder: Holder }
   /** It cannot be driven by this worker: what it wants, and where that may be. */
-  | { readonly status: 'elsewhere'; readonly reason: string; readonly labels: readonly string[] }
+  | {
+      readonly status: 'elsewhere'
+      readonly reason: string
+      readonly labels: readonly string[]
+      /** It wants a secret that is not configured here. */
+      readonly secret?: string
+    }
   /** Our lease is lost; its new owner continues. */
   | { readonly status: 'lost' }
   | { readonly status: 'stopped' }

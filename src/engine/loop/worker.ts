@@ -6,6 +6,7 @@ import type { Actor, PlanId } from '../../domain/id.ts'
 import { PLANS_AT_ONCE } from '../../domain/limits.ts'
 import { lacksLabels } from '../../domain/rules/scheduling.ts'
 import type { PlanState } from '../../domain/state/state.ts'
+import { ENDED } from '../../domain/status.ts'
 import { type Claimed, type Entry, type Lease, LeaseLost, type Owner } from '../../stores/store.ts'
 import type { AttendOptions, Driven, DriveOptions, RescueOptions, Worker } from '../engine.ts'
 import { ensurePlace, isGone, roomsOf } from '../git/plan-worktree.ts'
@@ -262,7 +263,8 @@ export class WorkerLocal implements Worker {
 }
 
 /** Another worker has what the plan wants. */
-async function whyElsewhere({ store, labels }: Rooms, plan: PlanId): Promise<Driven | null> {
+async function whyElsewhere(rooms: Rooms, plan: PlanId): Promise<Driven | null> {
+  const { store, labels } = rooms
   const workspace = await store.shared?.workspaceOf(plan)
   if (workspace?.here === false)
     return {
@@ -272,11 +274,27 @@ async function whyElsewhere({ store, labels }: Rooms, plan: PlanId): Promise<Dri
     }
   const state = await store.state(plan)
   const lacks = state === null || labels === undefined ? [] : lacksLabels(state.definition, labels)
-  if (lacks.length === 0) return null
+  if (lacks.length === 0)
+    return state === null || store.shared === undefined ? null : await whyWithoutSecret(rooms, state)
   return {
     status: 'elsewhere',
     reason: `it wants a worker with ${lacks.length === 1 ? 'the label' : 'the labels'} ${lacks.join(', ')}`,
     labels: lacks,
+  }
+}
+
+/** Values never travel: among several workers, one that has the sources of all secrets drives the plan. */
+async function whyWithoutSecret({ environment, root, stateDir }: Rooms, { order }: PlanState): Promise<Driven | null> {
+  const wanted = order.flatMap(({ status, definition }) => (ENDED.has(status) ? [] : (definition.secrets ?? [])))
+  if (wanted.length === 0) return null
+  const read = await (await lazy.secretSources()).readSecretSources({ environment, root, stateDir })
+  const secret = wanted.find(name => !read.ok || !Object.hasOwn(read.value.sources, name))
+  if (secret === undefined) return null
+  return {
+    status: 'elsewhere',
+    reason: `it wants the secret '${secret}', which is not configured here`,
+    labels: [],
+    secret,
   }
 }
 
