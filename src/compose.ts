@@ -6,7 +6,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { VERSION } from './cli/version.ts'
 import type { Composed, ComposeOptions } from './composition/composition.ts'
-import { usualDatabase, workspaceIdIn } from './composition/database.ts'
+import { databaseOf, workspaceIdIn } from './composition/database.ts'
 import { ABOUT, type Environment, failpointOf, leaseMsOf, quotaOf } from './composition/environment.ts'
 import { onceEach, whenAsked } from './composition/lazy-room.ts'
 import { locate, makeStateDir, NoState } from './composition/state-folder.ts'
@@ -34,6 +34,7 @@ import { StatCache } from './workspace/snapshots/stat-cache.ts'
 import type { OnProgress, Snapshots } from './workspace/workspace.ts'
 
 export type { Composed, ComposeOptions } from './composition/composition.ts'
+export { databaseOf } from './composition/database.ts'
 export { BadConfiguration, locate, NoState } from './composition/state-folder.ts'
 export { copyStores, createBackup, restoreBackup, verifyBackup } from './composition/store-copies.ts'
 
@@ -41,7 +42,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
   const { root, stateDir } = locate(options)
   const reading = options.reading === true
-  const database = options.database ?? (await usualDatabase(environment, { root, stateDir }))
+  const database = await databaseOf(options, options.database)
   if (database === undefined && !existsSync(join(stateDir, 'planfold.db')) && (options.create === false || reading)) {
     const inside = join(stateDir, '.planfold')
     const near = existsSync(join(inside, 'planfold.db')) ? `; there is one at ${inside}` : ''
