@@ -64,8 +64,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   }
   const [store, caller] = await Promise.all([
     database !== undefined
-      ? import('./stores/postgres/store-postgres.ts').then(({ StorePostgres }) =>
-          StorePostgres.open({
+      ? openExtra('postgres').then(({ openStore }) =>
+          openStore({
             ...opening,
             url: database,
             appendUrl: environment.PLANFOLD_DATABASE_APPEND,
@@ -209,12 +209,11 @@ const ownGit = (stateDir: string): Environment => ({ GIT_CEILING_DIRECTORIES: st
 
 /** For an administrator of a PostgreSQL database, and for `doctor`. */
 export const migrateDatabase = async (url: string, now: number) =>
-  (await import('./stores/postgres/migrate.ts')).migrateDatabase(url, {
+  (await openExtra('postgres')).migrateDatabase(url, {
     now,
     newPassword: () => randomBytes(24).toString('base64url'),
   })
-export const examineDatabase = async (url: string) =>
-  (await import('./stores/postgres/migrate.ts')).examineDatabase(url)
+export const examineDatabase = async (url: string) => (await openExtra('postgres')).examineDatabase(url)
 
 /** Somebody else's database, by its first bytes; and its tables, only read. Loaded late: few ever bring one. */
 export async function foreignTables(): Promise<typeof import('./stores/sqlite/foreign-tables.ts')> {

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, resolve } from 'node:path'
 import { systemClock } from '../engine/clock.ts'
+import { openExtra } from '../extras.ts'
 import { isDatabaseUrl } from '../format/text/database-url.ts'
 import type { Copied, CopySource, CopyTarget } from '../stores/copy/store-copy.ts'
 import { thisHost } from '../stores/leases/host.ts'
@@ -106,7 +107,7 @@ async function openTarget(
 }
 
 const sqlite = () => import('../stores/sqlite/copy-sqlite.ts')
-const postgres = () => import('../stores/postgres/copy-postgres.ts')
+const postgres = () => openExtra('postgres')
 
 const inFolder = (folder: string) => ({
   folder,

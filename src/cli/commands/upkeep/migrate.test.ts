@@ -1,4 +1,5 @@
 // `planfold migrate` and what `planfold doctor` says about a database.
+// Needs the extras: postgres
 
 import { afterAll, describe, expect, test } from 'vitest'
 import { ask, startServer } from '../../../stores/postgres/postgres.fixture.ts'
