@@ -30,7 +30,8 @@ export function printDocument(context: Context, lines: string | readonly string[
   if (text !== '') context.stdout.write(`${text}\n`)
 }
 
-const COMMAND = /(?<![\w./-])planfold (?=[a-z])/g
+/** `planfold serves …` is a sentence. */
+const COMMAND = /(?<![\w./-])planfold (?!serves )(?=[a-z])/g
 
 /** Commands in our hints must use the same state when they are pasted: with `--dir` and `--database` where they were given. */
 export function withDir({ settings: { dir, database } }: Pick<Context, 'settings'>, text: string): string {
