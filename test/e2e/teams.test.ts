@@ -1,7 +1,7 @@
 // Plans in PostgreSQL with the built command: a person's commands, workers and a service, each a process of its own.
 // Needs the extras: postgres
 
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -12,7 +12,10 @@ import { lastingPort } from './serve.fixture.ts'
 
 // Of its own: a role and a database are made that no other test may meet.
 const server = await startServer({ own: true })
-afterAll(() => server?.stop())
+afterAll(async () => {
+  if (database !== '') await ask(server!.url('postgres'), `DROP DATABASE ${database} WITH (FORCE)`)
+  server?.stop()
+})
 
 let environment: { readonly [name: string]: string } = {}
 let database = ''
@@ -231,6 +234,10 @@ describe.skipIf(server === null)('a database', () => {
       expect(shown).toContain('planfold worker --database postgres://')
       running.kill('SIGTERM')
       expect(JSON.stringify([...said, await running.ended, shown])).not.toContain(PASSWORD)
+      const without = url.replace(`:${PASSWORD}@`, '@')
+      expect((await at.planfold('list', '--database', without)).stderr).toContain('asks for a password')
+      writeFileSync(join(at.folder, '.pgpass'), `*:*:*:${WITH_PASSWORD}:${PASSWORD}\n`, { mode: 0o600 })
+      expect(await at.planfold('list', '--database', without)).toMatchObject({ exit: 0, stderr: '' })
     },
   )
 })
