@@ -1,9 +1,12 @@
 // `planfold worker` drives plans until it is stopped; `planfold top` shows the workers, and what waits for one.
 
 import { numberOf } from '../../../domain/phrases.ts'
-import type { WorkerRow, WorkersView } from '../../../engine/queries.ts'
+import type { AnswerOf } from '../../../engine/engine.ts'
 import { answer, type Context, EXIT, printNote, withState } from '../../command.ts'
 import { table } from '../../terminal/table.ts'
+
+type WorkersView = AnswerOf<'workers'>
+type WorkerRow = WorkersView['workers'][number]
 
 export interface WorkerOptions {
   readonly label?: readonly string[]
