@@ -1,4 +1,4 @@
-// Removes an extra from a copy of the checkout: its folder and its entry in src/extras.ts. There the types must hold, the tests of the core
+// Removes an extra from a copy of the checkout: its entry in src/extras.ts, and the folder that this names. There the types must hold, the tests of the core
 // must pass, and a command that needs the extra must say in a sentence what is missing.
 //
 //   npm run without -- NAME [TEST FILE OR FOLDER…]    all unit tests in src when none is named
@@ -9,7 +9,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 /** For each extra, a command that needs it. */
 const TRIES = {
@@ -18,22 +18,26 @@ const TRIES = {
   models: ['models'],
   pictures: ['graph', 'plan.yaml', '--svg'],
   planners: ['plan', 'fix it'],
+  postgres: ['list', '--database', 'postgres://nobody@localhost/nothing'],
   publishers: ['run', 'plan.yaml'],
 }
 
 const [name, ...tests] = process.argv.slice(2)
 const root = resolve(import.meta.dirname, '..')
+const extras = readFileSync(join(root, 'src/extras.ts'), 'utf8')
 const listed = new RegExp(`^  ${name}: \\{.*\\},?$|^  ${name}: \\{\\n(?:    .*\\n)*  \\},?$`, 'm')
-if (name === undefined || !listed.test(readFileSync(join(root, 'src/extras.ts'), 'utf8'))) {
+const entry = listed.exec(extras)?.[0]
+if (name === undefined || entry === undefined) {
   console.error(`npm run without -- NAME: there is no extra '${name ?? ''}' in src/extras.ts`)
   process.exit(2)
 }
+const folder = join('src', dirname(/import\('\.\/([^']+)'\)/.exec(entry)[1]))
 const copy = mkdtempSync(join(tmpdir(), `planfold-without-${name}-`))
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
 
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' })
 for (const file of new Set(files.split('\0').filter(file => file !== ''))) {
-  if (file.startsWith(`src/extras/${name}/`)) continue
+  if (file.startsWith(`${folder}/`)) continue
   try {
     cpSync(join(root, file), join(copy, file))
   } catch (error) {
@@ -43,7 +47,7 @@ for (const file of new Set(files.split('\0').filter(file => file !== ''))) {
 }
 symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
 const list = join(copy, 'src/extras.ts')
-writeFileSync(list, readFileSync(list, 'utf8').replace(listed, ''))
+writeFileSync(list, extras.replace(listed, ''))
 const needing = spawnSync(
   'git',
   ['grep', '-lE', `^// Needs the extras: .*\\b${name}\\b`, 'src', 'test', 'sim', 'bench', 'examples'],
@@ -97,7 +101,7 @@ function tell() {
     encoding: 'utf8',
   })
   const said = `${stdout}${stderr}`
-  const line = said.split('\n').find(one => one.includes('not part of this build'))
+  const line = said.split('\n').find(one => /(?:is|are) not part of this build/.test(one))
   console.log(`planfold ${typed.join(' ')}: ${line?.trim() ?? 'FAIL: it is not told'}`)
   if (line === undefined) {
     console.log(said)

@@ -1,4 +1,5 @@
 // The same operations of a seed on the store in memory, on SQLite and on PostgreSQL: the same answers, journals and lists.
+// Needs the extras: postgres
 
 import fc from 'fast-check'
 import { afterAll, expect, it, onTestFinished } from 'vitest'

@@ -6,7 +6,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { VERSION } from './cli/version.ts'
 import type { Composed, ComposeOptions } from './composition/composition.ts'
-import { usualDatabase, workspaceIdIn } from './composition/database.ts'
+import { databaseOf, workspaceIdIn } from './composition/database.ts'
 import { ABOUT, type Environment, failpointOf, leaseMsOf, quotaOf } from './composition/environment.ts'
 import { onceEach, whenAsked } from './composition/lazy-room.ts'
 import { locate, makeStateDir, NoState } from './composition/state-folder.ts'
@@ -34,6 +34,7 @@ import { StatCache } from './workspace/snapshots/stat-cache.ts'
 import type { OnProgress, Snapshots } from './workspace/workspace.ts'
 
 export type { Composed, ComposeOptions } from './composition/composition.ts'
+export { databaseOf } from './composition/database.ts'
 export { BadConfiguration, locate, NoState } from './composition/state-folder.ts'
 export { copyStores, createBackup, restoreBackup, verifyBackup } from './composition/store-copies.ts'
 
@@ -41,7 +42,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
   const { root, stateDir } = locate(options)
   const reading = options.reading === true
-  const database = options.database ?? (await usualDatabase(environment, { root, stateDir }))
+  const database = await databaseOf(options, options.database)
   if (database === undefined && !existsSync(join(stateDir, 'planfold.db')) && (options.create === false || reading)) {
     const inside = join(stateDir, '.planfold')
     const near = existsSync(join(inside, 'planfold.db')) ? `; there is one at ${inside}` : ''
@@ -63,8 +64,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   }
   const [store, caller] = await Promise.all([
     database !== undefined
-      ? import('./stores/postgres/store-postgres.ts').then(({ StorePostgres }) =>
-          StorePostgres.open({
+      ? openExtra('postgres').then(({ openStore }) =>
+          openStore({
             ...opening,
             url: database,
             appendUrl: environment.PLANFOLD_DATABASE_APPEND,
@@ -208,12 +209,11 @@ const ownGit = (stateDir: string): Environment => ({ GIT_CEILING_DIRECTORIES: st
 
 /** For an administrator of a PostgreSQL database, and for `doctor`. */
 export const migrateDatabase = async (url: string, now: number) =>
-  (await import('./stores/postgres/migrate.ts')).migrateDatabase(url, {
+  (await openExtra('postgres')).migrateDatabase(url, {
     now,
     newPassword: () => randomBytes(24).toString('base64url'),
   })
-export const examineDatabase = async (url: string) =>
-  (await import('./stores/postgres/migrate.ts')).examineDatabase(url)
+export const examineDatabase = async (url: string) => (await openExtra('postgres')).examineDatabase(url)
 
 /** Somebody else's database, by its first bytes; and its tables, only read. Loaded late: few ever bring one. */
 export async function foreignTables(): Promise<typeof import('./stores/sqlite/foreign-tables.ts')> {

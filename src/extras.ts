@@ -33,6 +33,7 @@ const EXTRAS: Extras = {
     commands: () => import('./extras/planners/commands/goals-commands.ts'),
     routes: () => import('./extras/planners/service/planner-routes.ts'),
   },
+  postgres: { open: () => import('./stores/postgres/postgres.ts') },
   publishers: { open: () => import('./extras/publishers/publishers.ts') },
 }
 

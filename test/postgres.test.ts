@@ -1,4 +1,5 @@
 // A plan that is kept in PostgreSQL, driven by real processes: one is killed, another goes on, and the journal holds what happened.
+// Needs the extras: postgres
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

@@ -30,12 +30,13 @@ export function printDocument(context: Context, lines: string | readonly string[
   if (text !== '') context.stdout.write(`${text}\n`)
 }
 
-const COMMAND = /(?<![\w./-])planfold (?=[a-z])/g
+/** `planfold serves …` is a sentence. */
+const COMMAND = /(?<![\w./-])planfold (?!serves )(?=[a-z])/g
 
 /** Commands in our hints must use the same state when they are pasted: with `--dir` and `--database` where they were given. */
 export function withDir({ settings: { dir, database } }: Pick<Context, 'settings'>, text: string): string {
   const place = [
-    ...(database === undefined ? [] : ['--database', shellWord(withoutPassword(database))]),
+    ...(database == null ? [] : ['--database', shellWord(withoutPassword(database))]),
     ...(dir === undefined ? [] : ['--dir', shellWord(dir)]),
   ]
   return place.length === 0 ? text : text.replace(COMMAND, () => `planfold ${place.join(' ')} `)

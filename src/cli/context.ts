@@ -36,8 +36,8 @@ export interface Settings {
   readonly quiet: boolean
   readonly color: boolean
   readonly dir?: string
-  /** The address of a PostgreSQL database. */
-  readonly database?: string
+  /** The address of a PostgreSQL database; null where a folder was named, whatever the environment says. */
+  readonly database?: string | null
   readonly as?: string
 }
 
@@ -81,7 +81,7 @@ export async function withState<T>(
     dir,
     root: options.root,
     // A folder that was named for one command has its own store.
-    ...(options.dir === undefined && database !== undefined ? { database } : {}),
+    ...(options.dir !== undefined ? { database: null } : database === undefined ? {} : { database }),
     as,
   })
   const mirror =

@@ -2,9 +2,11 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { usualDatabase } from '../composition/database.ts'
+
+import { databaseOf, usualDatabase } from '../composition/database.ts'
 import { locate } from '../composition/state-folder.ts'
 import { namedDatabase } from './named-database.ts'
+import { storeOf } from './process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'planfold-database-'))
 const URL = 'postgres://ana:s3cret@db/plans'
@@ -44,4 +46,12 @@ test('the variable names an address or a folder; the setting of a person an addr
   expect(await usualDatabase(environment, { ...place, root: other })).toBeUndefined()
   writeFileSync(file, '{ "/work": "mysql://db" }', { mode: 0o600 })
   await expect(usualDatabase(environment, place)).rejects.toThrow(`${file}:1:`)
+})
+
+test('an option goes before the variable, also where it names a folder', async () => {
+  const place = { cwd: folder, environment: { PLANFOLD_DATABASE: URL } }
+  expect(storeOf({ database: 'kept' }, folder)).toEqual({ dir: join(folder, 'kept'), database: null })
+  expect(await databaseOf(place, null)).toBeUndefined()
+  expect(await databaseOf(place, 'postgres://other/plans')).toBe('postgres://other/plans')
+  expect(await databaseOf(place)).toBe(URL)
 })

@@ -20,6 +20,7 @@ export interface Said {
 export interface PlaceOptions {
   readonly json?: boolean
   readonly environment?: { readonly [name: string]: string }
+  readonly database?: string
   /** Somebody sits at a terminal, and presses these keys as soon as they are asked. */
   readonly keys?: string
 }
@@ -64,7 +65,12 @@ export async function newPlace() {
         },
         now: () => Date.now(),
         paint: paint(false),
-        settings: { json: options.json === true, quiet: false, color: false },
+        settings: {
+          json: options.json === true,
+          quiet: false,
+          color: false,
+          ...(options.database === undefined ? {} : { database: options.database }),
+        },
         onSignal: () => () => {},
         hangup: new AbortController().signal,
         stdin: async function* () {},

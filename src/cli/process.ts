@@ -59,8 +59,8 @@ export function storeOf(
 ): Pick<Settings, 'dir' | 'database'> {
   const folder = typeof dir === 'string' ? { dir } : {}
   if (typeof database !== 'string') return folder
-  const { url, ...named } = namedDatabase({ database, ...folder }, cwd)
-  return { ...named, ...(url === undefined ? {} : { database: url }) }
+  const { url = null, ...named } = namedDatabase({ database, ...folder }, cwd)
+  return { ...named, database: url }
 }
 
 /** A closed pipe (`| head`) is no error: a plan continues to run, a command that only prints stops. */

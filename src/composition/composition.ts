@@ -21,9 +21,9 @@ export interface ComposeOptions extends StatePlace {
   readonly reading?: boolean
   /**
    * `postgres://…`, where plans are kept instead of in the folder's own database. Absent: PLANFOLD_DATABASE, or the person's setting for
-   * this workspace. The folder holds the first copy of the contents of files, and the only one of plans with confidential tasks.
+   * this workspace. Null: the folder's own. The folder holds the first copy of the contents of files, and the only one of plans with confidential tasks.
    */
-  readonly database?: string
+  readonly database?: string | null
   /** Labels of this worker, besides those of the machine (`linux`, `x64`): plans may want them, see `place`. */
   readonly labels?: readonly string[]
   /** Runners of this program, which tasks name: `runner: { use: NAME }`. */

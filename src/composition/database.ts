@@ -7,10 +7,14 @@ import { plainHint } from '../domain/hint.ts'
 import { isDatabaseUrl } from '../format/text/database-url.ts'
 import { settingsFile } from '../safety/files/private-file.ts'
 import { type Environment, nonEmpty } from './environment.ts'
-import { BadConfiguration } from './state-folder.ts'
+import { BadConfiguration, locate, type StatePlace } from './state-folder.ts'
 
 /** As in `database-settings.ts`, which is loaded only where the file exists. */
 const DATABASES_FILE = 'databases.json'
+
+/** What `--database` named, null for a folder; else the usual one of this place. Undefined for the data folder's own store. */
+export const databaseOf = async (place: StatePlace, told?: string | null): Promise<string | undefined> =>
+  told === undefined ? await usualDatabase(place.environment, locate(place)) : (told ?? undefined)
 
 /** The address in PLANFOLD_DATABASE, or in the person's settings for this workspace; undefined for the data folder's own store. */
 export async function usualDatabase(

@@ -6,6 +6,7 @@ import type { Publishers } from '../engine/notifications/publisher.ts'
 import type { Dialects } from '../format/plan/dialect.ts'
 import type { Pictures } from '../operations/pictures.ts'
 import type { ModelsExtra } from '../runners/models.ts'
+import type { SharedStores } from '../stores/shared-stores.ts'
 
 /** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
 export interface Doors {
@@ -14,6 +15,7 @@ export interface Doors {
   readonly models: ModelsExtra
   readonly pictures: Pictures
   readonly planners: Planning & ServicePlanning & ToolPlanning & GoalList
+  readonly postgres: SharedStores
   readonly publishers: Publishers
 }
 
@@ -48,6 +50,7 @@ const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly
   models: { what: 'language models', commands: ['models'] },
   pictures: { what: 'pictures' },
   planners: { what: 'planners and goals', commands: ['do', 'plan'] },
+  postgres: { what: 'plans in PostgreSQL' },
   publishers: { what: 'notifications by command or webhook, and traces,' },
 }
 

@@ -4,9 +4,12 @@
 import { randomUUID } from 'node:crypto'
 import { basename, dirname, resolve } from 'node:path'
 import { systemClock } from '../engine/clock.ts'
+import { openExtra } from '../extras.ts'
+import { isDatabaseUrl } from '../format/text/database-url.ts'
 import type { Copied, CopySource, CopyTarget } from '../stores/copy/store-copy.ts'
 import { thisHost } from '../stores/leases/host.ts'
 import { StoreRefused } from '../stores/store.ts'
+import { databaseOf } from './database.ts'
 import { failpointOf } from './environment.ts'
 import { locate, makeStateDir, type StatePlace } from './state-folder.ts'
 
@@ -21,7 +24,7 @@ export async function copyStores(
   names: { from: string; to: string; withConfidential?: boolean },
 ): Promise<CopyResult> {
   const { copyStore } = await room()
-  if (storeAt(place, names.from) === storeAt(place, names.to))
+  if ((await storeAt(place, names.from)) === (await storeAt(place, names.to)))
     throw new StoreRefused('both names mean the same store', 'name another one with --to')
   const from = await openSource(place, names.from)
   try {
@@ -36,8 +39,8 @@ export async function copyStores(
   }
 }
 
-/** `name`: of the store; without it, the data folder. */
-export async function createBackup(place: StatePlace, file: string, name?: string): Promise<CopyResult> {
+/** `name`: of the store; without it, the one that commands use here. */
+export async function createBackup(place: StatePlace, file: string, name?: string | null): Promise<CopyResult> {
   const path = resolve(place.cwd, file)
   const from = await openSource(place, name)
   try {
@@ -50,7 +53,7 @@ export async function createBackup(place: StatePlace, file: string, name?: strin
 export async function restoreBackup(
   place: StatePlace,
   file: string,
-  options: { database?: string; withConfidential?: boolean },
+  options: { database?: string | null; withConfidential?: boolean },
 ): Promise<CopyResult> {
   const path = resolve(place.cwd, file)
   let to = ''
@@ -74,30 +77,28 @@ const options = ({ environment }: StatePlace) => ({
   failpoint: failpointOf(environment),
 })
 
-const isUrl = (name: string): boolean => /^postgres(ql)?:\/\//.test(name)
-
 /** The folder, or the URL. */
-function storeAt(place: StatePlace, name: string | undefined): string {
-  if (name === undefined) return locate(place).stateDir
-  if (isUrl(name)) return name
+async function storeAt(place: StatePlace, name: string | null | undefined): Promise<string> {
+  if (name == null) return (await databaseOf(place, name)) ?? locate(place).stateDir
+  if (isDatabaseUrl(name)) return name
   const path = resolve(place.cwd, name)
   return basename(path) === 'planfold.db' ? dirname(path) : path
 }
 
-async function openSource(place: StatePlace, name: string | undefined): Promise<CopySource> {
-  const at = storeAt(place, name)
-  if (isUrl(at)) return await (await postgres()).openPostgresSource(onPostgres(place, at))
+async function openSource(place: StatePlace, name: string | null | undefined): Promise<CopySource> {
+  const at = await storeAt(place, name)
+  if (isDatabaseUrl(at)) return await (await postgres()).openPostgresSource(onPostgres(place, at))
   return await (await sqlite()).openSqliteSource(inFolder(at))
 }
 
 async function openTarget(
   place: StatePlace,
-  name: string | undefined,
+  name: string | null | undefined,
   source: string,
   { withConfidential = false }: { readonly withConfidential?: boolean },
 ): Promise<CopyTarget> {
-  const at = storeAt(place, name)
-  if (isUrl(at)) {
+  const at = await storeAt(place, name)
+  if (isDatabaseUrl(at)) {
     makeStateDir(locate(place).stateDir)
     return await (await postgres()).openPostgresTarget({ ...onPostgres(place, at), withConfidential }, source)
   }
@@ -106,7 +107,7 @@ async function openTarget(
 }
 
 const sqlite = () => import('../stores/sqlite/copy-sqlite.ts')
-const postgres = () => import('../stores/postgres/copy-postgres.ts')
+const postgres = () => openExtra('postgres')
 
 const inFolder = (folder: string) => ({
   folder,

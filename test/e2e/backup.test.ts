@@ -1,4 +1,5 @@
 // Backups and copies with the built command: from folder to file, folder and PostgreSQL, killed in the middle, damaged files.
+// Needs the extras: postgres
 
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

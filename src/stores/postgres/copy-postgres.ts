@@ -13,6 +13,7 @@ import { COPIED_TABLES, type CopiedRow, type CopiedTable, type CopiedValue, unfi
 import { type Ask, demandTarget, SqlCopy } from '../copy/sql-copy.ts'
 import type { CopySource, CopyTarget } from '../copy/store-copy.ts'
 import type { StoredEntry } from '../journal/entry.ts'
+import type { SharedCopyOptions } from '../shared-stores.ts'
 import { StoreRefused } from '../store.ts'
 import { BlobsPostgres } from './blobs-postgres.ts'
 import { connect, type Query, queryOn } from './connection/connection.ts'
@@ -23,18 +24,7 @@ const HEAD = ', at, done, hash'
 /** One process fills a store at a time. */
 const LOCK = 7_052_654
 
-export interface PostgresCopyOptions {
-  readonly url: string
-  /** The local folder, with the contents of files. */
-  readonly folder: string
-  readonly now: () => number
-  readonly newId: () => string
-  readonly host: string
-  /** Also plans with confidential tasks, whose inputs and outputs then stand in the database. */
-  readonly withConfidential?: boolean
-}
-
-export async function openPostgresSource(options: PostgresCopyOptions): Promise<CopySource> {
+export async function openPostgresSource(options: SharedCopyOptions): Promise<CopySource> {
   const { url, now } = options
   const client = await connect(url)
   try {
@@ -50,7 +40,7 @@ export async function openPostgresSource(options: PostgresCopyOptions): Promise<
   }
 }
 
-export async function openPostgresTarget(options: PostgresCopyOptions, source: string): Promise<CopyTarget> {
+export async function openPostgresTarget(options: SharedCopyOptions, source: string): Promise<CopyTarget> {
   const { url, now } = options
   const client = await connect(url)
   try {
@@ -91,12 +81,12 @@ type Entry = StoredEntry & { readonly plan_no: number }
 class PostgresCopy extends SqlCopy implements CopyTarget {
   readonly #client: pg.Client
   readonly #query: Query
-  readonly #options: PostgresCopyOptions
+  readonly #options: SharedCopyOptions
   readonly #blobs: BlobsPostgres
   readonly #confidential = new Set<number>()
   #kept: ReadonlySet<number> | null = null
 
-  constructor(options: PostgresCopyOptions, client: pg.Client) {
+  constructor(options: SharedCopyOptions, client: pg.Client) {
     const { url, folder, now, newId } = options
     const query = queryOn(client)
     const blobs = new BlobsPostgres({ folder: join(folder, 'blobs'), now, newId }, { query })

@@ -1,6 +1,7 @@
 // Brings the schema to this release, one process at a time. A newer schema is refused.
 
 import type pg from 'pg'
+import type { Migrated } from '../shared-stores.ts'
 import { StoreRefused } from '../store.ts'
 import { connect, type Query, queryOn, SCHEMA } from './connection/connection.ts'
 import { isWalled, makeRoles, OWNER_ROLE, type Role } from './roles.ts'
@@ -49,13 +50,6 @@ async function schemaOf(query: Query): Promise<number | null> {
 async function isOwnedByRole(query: Query): Promise<boolean> {
   const [row] = await query('SELECT pg_get_userbyid(nspowner) AS owner FROM pg_namespace WHERE nspname = $1', [SCHEMA])
   return row!.owner === OWNER_ROLE
-}
-
-export interface Migrated {
-  readonly schema: number
-  readonly roles:
-    | { readonly status: 'made'; readonly faces: string; readonly append: string; readonly isNew: boolean }
-    | { readonly status: 'refused'; readonly sql: string }
 }
 
 /** As an administrator: the schema, and the roles for processes, whose passwords are shown only here. */

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import type { Millis, Sha256 } from '../../domain/id.ts'
 import { Changes } from '../journal/changes.ts'
 import { States } from '../journal/plan-states.ts'
-import type { Clock, Host } from '../leases/host.ts'
-import type { PlansWorkspace } from '../store.ts'
+import type { SharedStoreOptions } from '../shared-stores.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import { BlobsPostgres, pruneBlobs } from './blobs-postgres.ts'
 import { connect, Link, type Query, settingsFor } from './connection/connection.ts'
@@ -18,17 +17,7 @@ import { sharedOn } from './queue-postgres.ts'
 import { type PostgresRoom, PostgresTransactions } from './transactions.ts'
 import { WorkingSet } from './working-set.ts'
 
-export interface StorePostgresOptions {
-  readonly url: string
-  /** For appends; a role that may do nothing else. Absent: `url`. */
-  readonly appendUrl?: string | undefined
-  /** Where plans made here work; others are driven by workers of theirs. */
-  readonly workspace?: PlansWorkspace
-  /** For contents of files; the first copy is kept here. */
-  readonly folder: string
-  readonly clock: Clock
-  readonly host: Host
-  readonly newId: () => string
+export interface StorePostgresOptions extends SharedStoreOptions {
   readonly foldEvery?: number
   /** How long requests wait for a server that cannot be reached. */
   readonly patienceMs?: number

@@ -5,15 +5,14 @@ import { numberOf } from '../../../domain/phrases.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, type Context, EXIT } from '../../command.ts'
 
-interface StoreOptions {
-  readonly database?: string
+interface CopyOptions {
   readonly withConfidential?: boolean
 }
 
 type Report = Awaited<ReturnType<typeof copyStores>>
 
-export async function backupCreate(context: Context, file: string, { database }: StoreOptions): Promise<number> {
-  const report = await createBackup(placeOf(context), file, database)
+export async function backupCreate(context: Context, file: string): Promise<number> {
+  const report = await createBackup(placeOf(context), file, context.settings.database)
   answer(context, report, () => [
     `${context.paint.green('✔')} written to ${escapeForTerminal(report.to)}`,
     ...lines(report),
@@ -30,8 +29,12 @@ export async function backupVerify(context: Context, file: string): Promise<numb
   return EXIT.done
 }
 
-export async function backupRestore(context: Context, file: string, options: StoreOptions): Promise<number> {
-  const report = await restoreBackup(placeOf(context), file, options)
+export async function backupRestore(context: Context, file: string, options: CopyOptions): Promise<number> {
+  const { database } = context.settings
+  const report = await restoreBackup(placeOf(context), file, {
+    ...options,
+    ...(database === undefined ? {} : { database }),
+  })
   answer(context, report, () => [
     `${context.paint.green('✔')} restored to ${escapeForTerminal(report.to)}, and read again: it is the same`,
     ...lines(report),
@@ -41,7 +44,7 @@ export async function backupRestore(context: Context, file: string, options: Sto
 
 export async function copy(
   context: Context,
-  names: { readonly from: string; readonly to: string; readonly withConfidential?: boolean },
+  names: CopyOptions & { readonly from: string; readonly to: string },
 ): Promise<number> {
   const report = await copyStores(placeOf(context), names)
   answer(context, report, () => [

@@ -1,6 +1,6 @@
 // `planfold doctor`: what is missing or wrong on this machine and in this state folder, each with its repair.
 
-import { examineDatabase, listRunners, locate, modelsAt } from '../../../compose.ts'
+import { databaseOf, examineDatabase, listRunners, locate, modelsAt } from '../../../compose.ts'
 import { findExtra } from '../../../extras.ts'
 import { capabilities } from '../../../operations/upkeep/capabilities.ts'
 import { type DoctorRooms, examine, type Tried } from '../../../operations/upkeep/doctor.ts'
@@ -25,8 +25,8 @@ export function doctorRooms(context: Context): DoctorRooms & { readonly models: 
         }),
       ),
     readDatabase: async () => {
-      const url = environment.PLANFOLD_DATABASE
-      return url?.startsWith('postgres') === true ? await tried(() => examineDatabase(url)) : null
+      const url = await databaseOf({ cwd, environment, dir: settings.dir }, settings.database)
+      return url === undefined ? null : await tried(() => examineDatabase(url))
     },
     makeStore: folder => tried(() => withState(context, { create: true, dir: folder }, async () => null)),
   }

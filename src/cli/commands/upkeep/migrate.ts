@@ -1,15 +1,16 @@
 // `planfold migrate`: makes the tables and roles of a PostgreSQL database, as an administrator of it.
 
-import { migrateDatabase } from '../../../compose.ts'
+import { databaseOf, migrateDatabase } from '../../../compose.ts'
 import { answer, type Context, EXIT } from '../../command.ts'
 import { usage } from '../../exit.ts'
 
-export async function migrate(context: Context, named: string | undefined): Promise<number> {
-  const url = named ?? context.environment.PLANFOLD_DATABASE
-  if (url === undefined || !/^postgres(ql)?:\/\//.test(url))
+export async function migrate(context: Context): Promise<number> {
+  const { cwd, environment, settings } = context
+  const url = await databaseOf({ cwd, environment }, settings.database)
+  if (url === undefined)
     throw usage(
       'there is no database to migrate',
-      'name it: planfold migrate postgres://admin@host/database, or set PLANFOLD_DATABASE',
+      'name it: planfold migrate --database postgres://ADMINISTRATOR@HOST/NAME, or set PLANFOLD_DATABASE',
     )
   const { schema, roles } = await migrateDatabase(url, context.now())
   answer(context, { schema, roles }, () => [

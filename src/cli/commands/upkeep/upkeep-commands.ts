@@ -32,7 +32,11 @@ exit 0 if there are only warnings.`,
   program
     .command('migrate')
     .description('make the tables and roles of a PostgreSQL database, as its administrator')
-    .argument('[database]', 'postgres://…; PGPASSWORD and .pgpass are read (default: PLANFOLD_DATABASE)')
+    .addHelpText(
+      'after',
+      `
+--database or PLANFOLD_DATABASE names the database; PGPASSWORD and ~/.pgpass are read. It can be run again at any time.`,
+    )
     .action(act(async () => (await import('./migrate.ts')).migrate))
 
   program
@@ -60,12 +64,10 @@ statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
   const backup = program
     .command('backup')
     .description('write all plans to one file, verify such a file, or restore it into an empty store')
-  const STORE = 'a data folder or postgres://… (default: the data folder)'
   backup
     .command('create')
     .description('write everything in the store to a new file; plans may run meanwhile')
     .argument('<file>', 'file to write')
-    .option('--database <store>', STORE)
     .action(act(async () => (await import('./backup.ts')).backupCreate))
   backup
     .command('verify')
@@ -76,7 +78,6 @@ statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
     .command('restore')
     .description('verify a backup, then fill an empty store with it')
     .argument('<file>', 'file to read')
-    .option('--database <store>', STORE)
     .option('--with-confidential', CONFIDENTIAL)
     .addHelpText('after', '\nThe files of a project are no part of it. `planfold undo files` brings back single files.')
     .action(act(async () => (await import('./backup.ts')).backupRestore))

@@ -9,6 +9,7 @@ import type { WorkingSet } from '../working-set.ts'
 const PROGRAM = `
 import { createRequire } from 'node:module'
 import { parentPort, workerData } from 'node:worker_threads'
+process.noDeprecation = true
 const { Client } = createRequire(workerData.driver)(workerData.driver)
 const { settings, id, leaseMs, shared } = workerData
 const ends = new BigInt64Array(shared)
