@@ -7,10 +7,10 @@ import { usage } from './exit.ts'
 
 /** `database`: an address, or a folder, or the planfold.db in it. Both options together must mean the same folder. */
 export function namedDatabase(
-  told: { readonly database: string; readonly dir?: string },
+  given: { readonly database: string; readonly dir?: string },
   cwd: string,
 ): { readonly url?: string; readonly dir?: string } {
-  const { database, dir } = told
+  const { database, dir } = given
   if (isDatabaseUrl(database)) return { url: database, ...(dir === undefined ? {} : { dir }) }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(database))
     throw usage(

@@ -1,5 +1,5 @@
-// The person's own setting for where the plans of a workspace are kept. No file of a workspace can say so: somebody else's repository could
-// then have plans sent to its author.
+// The person's own setting for where the plans of a workspace are kept. No file of a workspace can say so: a cloned
+// repository could otherwise have plans sent to its author.
 
 import { realpath } from 'node:fs/promises'
 import { isMap } from '../domain/json.ts'

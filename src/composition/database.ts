@@ -1,4 +1,4 @@
-// Which store is meant: what `--database` or PLANFOLD_DATABASE names, or the person's own setting for this workspace.
+// Which store is used: what `--database` or PLANFOLD_DATABASE names, or the person's own setting for this workspace.
 
 import { randomUUID } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,16 +13,16 @@ import { BadConfiguration, locate, type StatePlace } from './state-folder.ts'
 const DATABASES_FILE = 'databases.json'
 
 /** What `--database` named, null for a folder; else the usual one of this place. Undefined for the data folder's own store. */
-export const databaseOf = async (place: StatePlace, told?: string | null): Promise<string | undefined> =>
-  told === undefined ? await usualDatabase(place.environment, locate(place)) : (told ?? undefined)
+export const databaseOf = async (place: StatePlace, given?: string | null): Promise<string | undefined> =>
+  given === undefined ? await usualDatabase(place.environment, locate(place)) : (given ?? undefined)
 
 /** The address in PLANFOLD_DATABASE, or in the person's settings for this workspace; undefined for the data folder's own store. */
 export async function usualDatabase(
   environment: Environment,
   place: { readonly root: string; readonly stateDir: string },
 ): Promise<string | undefined> {
-  const told = nonEmpty(environment.PLANFOLD_DATABASE)
-  if (told !== undefined) return isDatabaseUrl(told) ? told : undefined
+  const given = nonEmpty(environment.PLANFOLD_DATABASE)
+  if (given !== undefined) return isDatabaseUrl(given) ? given : undefined
   const file = settingsFile(environment, DATABASES_FILE)
   if (file === null || !existsSync(file) || !existsSync(place.root)) return undefined
   const { databaseSettings } = await import('./database-settings.ts')
@@ -40,7 +40,7 @@ export function workspaceIdIn(stateDir: string): string {
   try {
     const draft = `${file}.${made}`
     writeFileSync(draft, `${made}\n`, { mode: 0o600 })
-    // Another process may be making it: the first one counts, and nobody reads half of it.
+    // Another process may be making it: the first one counts, and no reader sees half of it.
     try {
       linkSync(draft, file)
     } finally {

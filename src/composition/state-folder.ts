@@ -25,21 +25,21 @@ export function locate(options: StatePlace): {
   if (options.root !== undefined) {
     const { root: _, ...rest } = options
     const root = resolve(options.cwd, options.root)
-    const told = toldFolder(options)
-    return { root, stateDir: told === undefined ? join(root, '.planfold') : locate(rest).stateDir }
+    const given = givenFolder(options)
+    return { root, stateDir: given === undefined ? join(root, '.planfold') : locate(rest).stateDir }
   }
   const cwd = resolve(options.cwd)
-  const told = toldFolder(options)
+  const given = givenFolder(options)
   const found = upwards(cwd, folder => isFolder(join(folder, '.planfold')))
   const base = found ?? upwards(cwd, folder => existsSync(join(folder, '.git'))) ?? cwd
-  if (told === undefined) return { root: base, stateDir: join(base, '.planfold') }
-  const stateDir = resolve(cwd, told)
+  if (given === undefined) return { root: base, stateDir: join(base, '.planfold') }
+  const stateDir = resolve(cwd, given)
   // A state folder called `.planfold` belongs to the folder it stands in; any other serves the project we stand in.
   return { root: stateDir.endsWith('/.planfold') ? dirname(stateDir) : base, stateDir }
 }
 
 /** PLANFOLD_DATABASE may name a folder, or the planfold.db in it. */
-function toldFolder({ dir, environment }: StatePlace): string | undefined {
+function givenFolder({ dir, environment }: StatePlace): string | undefined {
   const database = nonEmpty(environment.PLANFOLD_DATABASE)
   const named = database === undefined || isDatabaseUrl(database) ? undefined : database.replace(/\/planfold\.db$/, '')
   return dir ?? nonEmpty(environment.PLANFOLD_DIR) ?? named

@@ -5,7 +5,7 @@ export const CONCURRENCY_DEFAULT = 4
 export const CONCURRENCY_MAX = 1_000
 /** How many labels a plan may ask of a worker. */
 export const PLACE_LABELS_MAX = 32
-/** How many plans a worker drives, if it was not told. */
+/** How many plans a worker drives by default. */
 export const PLANS_AT_ONCE = 16
 export const ATTEMPTS_MAX = 100
 export const VISITS_DEFAULT = 3

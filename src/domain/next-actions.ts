@@ -80,11 +80,11 @@ export function hasWork(next: NextActions): boolean {
   return isUnderWay || compensate !== null || commit !== null || propose !== null || rollback !== null
 }
 
-/** May there be a message that was not sent yet? Whoever sends it finds out. */
+/** May there be a message that was not sent yet? The sender finds out. */
 export const mayTell = ({ definition, status }: PlanState): boolean =>
   status !== 'draft' && (definition.notify?.length ?? 0) > 0
 
-/** When somebody should look at the plan: 0 for at once, null for not before its journal grows. */
+/** When a worker should look at the plan: 0 for at once, null for not before its journal grows. */
 export function nextLookAt(state: PlanState, now: Millis): Millis | null {
   const next = nextActions(state, now)
   if (hasWork(next) || mayTell(state)) return 0

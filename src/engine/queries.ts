@@ -88,7 +88,7 @@ export interface WorkerRow {
   /** It finishes what runs, and begins nothing new. */
   readonly draining: boolean
   readonly labels: readonly string[]
-  /** How many plans it drives at most; null for a process that only drives what it was told to. */
+  /** How many plans it drives at most; null for a process that only drives a named plan. */
   readonly concurrency: number | null
   readonly version: string | null
   /** Open plans that it drives now. */

@@ -1,4 +1,4 @@
-// The queue: which plans somebody should look at now. What it hands out is a hint. Whoever drives a plan takes its lease first, and the
+// The queue: which plans a worker should look at now. What it returns is a hint. The driver of a plan takes its lease first, and the
 // journal says what is to be done: a hint that is lost, late or given twice does no harm.
 //
 //   local      one process, or several on one machine: listens to the journal and keeps timers itself
@@ -9,13 +9,13 @@ import type { Entry } from '../stores/store.ts'
 
 export interface Queue {
   /**
-   * Plans to look at now, for who could drive so many more. What a shared queue hands out it hands to nobody else for a moment; a queue of
-   * one process hands out all it has.
+   * Plans to look at now, for a worker that could drive so many more. A shared queue gives each plan to one worker at a time; a queue of
+   * one process returns all it has.
    */
   take(free: number): Promise<readonly PlanId[]>
   /** Called for every new entry of a plan that is not driven here. */
   heard(entry: Pick<Entry, 'plan' | 'fence'>): void
-  /** Somebody looked at this version: there is nothing to do before this time, or before its journal grows. */
+  /** A worker looked at this version: there is nothing to do before this time, or before its journal grows. */
   rest(plan: PlanId, version: number, until: Millis | null): Promise<void>
   /** In how many milliseconds there may be something new, if nothing is heard. */
   quietMs(): number

@@ -274,7 +274,7 @@ export interface Owner {
   readonly id: string
   /** Aborted when the lease could not be renewed in time. */
   readonly lost: AbortSignal
-  /** What others are told of it. */
+  /** Changes its description in the list of workers. */
   describe(about: string): Promise<void>
   stop(): Promise<void>
 }
@@ -346,7 +346,7 @@ export interface ScopeHolder {
 // Workers of several machines on one store
 
 export interface Shared {
-  /** What workers here are told apart by. */
+  /** The workspace of this process. */
   readonly here: { readonly workspace: string; readonly root: string }
   /** For a worker with these labels, in the workspace that the store was opened for. */
   queue(labels: ReadonlySet<string>): Queue

@@ -180,7 +180,7 @@ export interface OwnerRecord {
   readonly expires: number
   /** The same by the wall clock, for other machines. */
   readonly until: Millis
-  /** What it says of itself, as JSON; empty for a process that only drives what it was told to. */
+  /** Its description in the list of workers, as JSON; empty for a process that only drives a named plan. */
   readonly about: string
 }
 
@@ -200,7 +200,7 @@ export interface OwnerTable {
 }
 
 export interface QueueTable {
-  /** Written with an entry: when somebody should look at the plan (0: at once), and, where they may have changed, the labels it wants. */
+  /** Written with an entry: when a worker should look at the plan (0: at once), and, where they may have changed, the labels it wants. */
   put(no: number, due: () => { readonly at: Millis | null; readonly needs?: readonly string[] }): void
 }
 

@@ -1,4 +1,4 @@
-// Who drives plans on this store, on whichever machine, and what waits for somebody.
+// Who drives plans on this store, on whichever machine, and which plans wait for one.
 
 import { isMap, type Json } from '../../domain/json.ts'
 import type { OwnerRow } from '../../stores/store.ts'
@@ -12,7 +12,7 @@ export async function listWorkers({ store }: Rooms): Promise<WorkersView> {
 }
 
 function workerOf({ about, plans, ...owner }: OwnerRow): WorkerRow {
-  const { labels, concurrency, version, draining } = told(about)
+  const { labels, concurrency, version, draining } = described(about)
   return {
     ...owner,
     draining: draining === true,
@@ -23,7 +23,7 @@ function workerOf({ about, plans, ...owner }: OwnerRow): WorkerRow {
   }
 }
 
-function told(about: string): { readonly [key: string]: Json | undefined } {
+function described(about: string): { readonly [key: string]: Json | undefined } {
   try {
     const parsed: Json = JSON.parse(about)
     return isMap(parsed) ? parsed : {}

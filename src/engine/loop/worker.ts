@@ -23,7 +23,7 @@ export class WorkerLocal implements Worker {
   readonly #driving = new Map<PlanId, Promise<unknown>>()
   /** True if one tracer already receives all entries, so that loops need not trace their own. */
   #tellsAll = false
-  /** While it drives whatever is due: what others are told of it. */
+  /** The description of this worker in the list of workers, while it drives all plans that are due. */
   #about: string | undefined
   /** The fence under which each plan was driven here last. */
   readonly #fences = new Map<PlanId, number>()
@@ -137,11 +137,11 @@ export class WorkerLocal implements Worker {
   /** It is listed as a worker from now on, also before it drives its first plan. Who cannot be listed drives all the same. */
   #tellAbout({ max = PLANS_AT_ONCE, stop }: AttendOptions): void {
     const { labels = [], about: version, store } = this.#rooms
-    const told = { labels: [...labels], concurrency: max, version, ...store.shared?.here }
-    this.#about = JSON.stringify(told)
+    const described = { labels: [...labels], concurrency: max, version, ...store.shared?.here }
+    this.#about = JSON.stringify(described)
     const listed = this.#open().catch(() => null)
     stop.addEventListener('abort', () => {
-      this.#about = JSON.stringify({ ...told, draining: true })
+      this.#about = JSON.stringify({ ...described, draining: true })
       void listed
         .then(() => this.#owner)
         .then(owner => owner?.describe(this.#about!))

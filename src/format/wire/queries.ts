@@ -100,7 +100,7 @@ export const QUERIES = {
   questions: of('questions', { ...plan, id: reference.exactOptional() }),
   reviews: of('reviews', plan),
   position: of('position', {}),
-  /** Who drives plans, and what waits for somebody. */
+  /** The processes that drive plans, and the plans that wait for one. */
   workers: of('workers', {}),
   /** `since`: the caller's version; if it is current, the answer is `unchanged`. */
   record: of('record', { ...plan, since: count.exactOptional() }),

@@ -55,7 +55,7 @@ export type Write =
       readonly hash: string
       readonly format: number
       readonly done: number
-      /** When somebody should look at the plan, and the labels it wants, where they changed. */
+      /** When a worker should look at the plan, and the labels it wants, where they changed. */
       due?: number | null
       needs?: readonly string[]
     }

@@ -130,7 +130,7 @@ class PostgresCopy extends SqlCopy implements CopyTarget {
     await this.dropPruned()
     await this.#query(`UPDATE heads h SET at = e.at, done = e.done, hash = e.hash FROM entries e
       WHERE e.plan_no = h.plan_no AND e.version = h.version`)
-    // Whoever looks at them finds out what is due.
+    // Their workers find out what is due.
     await this.#query(`UPDATE heads h SET wake_at = 0 FROM plans p
       WHERE p.plan_no = h.plan_no AND p.status NOT IN ('draft', 'completed', 'failed', 'cancelled')`)
     // What is written from now on comes behind what was copied.

@@ -1,4 +1,4 @@
-// The queue on PostgreSQL: plans that are due and that nobody alive drives. Every append writes when its plan is due next, so timers,
+// The queue on PostgreSQL: plans that are due and that no live process drives. Every append writes when its plan is due next, so timers,
 // retries and plans of dead owners are found by one question. `for update skip locked` gives each plan to one of those who ask.
 
 import type { Millis, PlanId } from '../../domain/id.ts'
@@ -10,7 +10,7 @@ import { AS_OWNER } from './append.ts'
 import type { Query } from './connection/connection.ts'
 import { HORIZON, OWNER, ownerOf } from './rows.ts'
 
-/** `handed`: until then it is handed to nobody else; who took it claims it, or has died. */
+/** `handed`: until then no other worker gets it; the one that did claims it, or has died. */
 export const QUEUE = `
 CREATE FUNCTION take_due(now bigint, its_workspace text, labels text[], free int, handed bigint) RETURNS SETOF text
   LANGUAGE sql ${AS_OWNER} AS $$
@@ -130,7 +130,7 @@ async function standingOf({ read, clock }: Room): Promise<QueueStanding> {
       GROUP BY h.needs, h.workspace, w.host, w.root`,
     [now],
   )
-  const workers = (await read('SELECT about FROM owners WHERE until > $1', [now])).map(({ about }) => told(about))
+  const workers = (await read('SELECT about FROM owners WHERE until > $1', [now])).map(({ about }) => described(about))
   const unmet = groups.flatMap(({ needs, workspace, host, root, due }) => {
     const labels = needs as readonly string[]
     const there = workers.filter(worker => worker.workspace === workspace)
@@ -150,7 +150,7 @@ async function standingOf({ read, clock }: Room): Promise<QueueStanding> {
   }
 }
 
-function told(about: unknown): { readonly labels?: readonly string[]; readonly workspace?: string } {
+function described(about: unknown): { readonly labels?: readonly string[]; readonly workspace?: string } {
   try {
     return JSON.parse(about as string)
   } catch {

@@ -20,7 +20,7 @@ export async function runWorker(context: Context, { label = [], concurrency }: W
   const asked = { create: true, serving: true, labels: label }
   return await withState(context, asked, async ({ worker, root, labels }) => {
     const [stop, force] = [new AbortController(), new AbortController()]
-    const told = new Map<string, string>()
+    const reported = new Map<string, string>()
     const unlisten = context.onSignal(() => {
       if (stop.signal.aborted) return force.abort()
       stop.abort()
@@ -36,8 +36,8 @@ export async function runWorker(context: Context, { label = [], concurrency }: W
         force: force.signal,
         max: concurrency,
         onDriven: (plan, driven) => {
-          if (driven.status !== 'elsewhere' || told.get(plan) === driven.reason) return
-          told.set(plan, driven.reason)
+          if (driven.status !== 'elsewhere' || reported.get(plan) === driven.reason) return
+          reported.set(plan, driven.reason)
           printNote(context, `plan ${plan} waits for another worker: ${driven.reason}`)
         },
         onTrouble: (trouble, plan) => context.stderr.write(`${troubleText(trouble, plan)}\n`),

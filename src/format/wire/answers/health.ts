@@ -113,7 +113,7 @@ export interface Workers {
     readonly draining: boolean
     readonly labels: readonly string[]
     /**
-     * How many plans it drives at most; null for a process that only drives what it was told to.
+     * How many plans it drives at most; null for a process that only drives a named plan.
      * @asType integer
      */
     readonly concurrency: number | null
