@@ -36,7 +36,7 @@ export interface Settings {
   readonly quiet: boolean
   readonly color: boolean
   readonly dir?: string
-  /** The address of a PostgreSQL database; null where a folder was named, whatever the environment says. */
+  /** The address of a PostgreSQL database; null where a folder was named, also where the environment names another. */
   readonly database?: string | null
   readonly as?: string
 }

@@ -15,7 +15,7 @@ let exit = 0
 let context: Context | null = null
 const argv = process.argv.slice(2)
 // Deprecations of packages are not for people who type commands; `pg` prints one when it reads .pgpass.
-process.noDeprecation = true
+Object.assign(process, { noDeprecation: true })
 // Others on this machine see the words of a process.
 const shown = withoutPasswords(argv)
 if (shown !== null) process.title = ['planfold', ...shown].join(' ')

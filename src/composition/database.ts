@@ -1,4 +1,4 @@
-// Which store is meant: what `--database` or PLANFOLD_DATABASE names, or the person's own setting for this workspace.
+// Which store is used: what `--database` or PLANFOLD_DATABASE names, or the person's own setting for this workspace.
 
 import { randomUUID } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -14,10 +14,10 @@ const DATABASES_FILE = 'databases.json'
 
 /** `database`: an address, or a folder, or the planfold.db in it. Both options together must mean the same folder. */
 export function namedDatabase(
-  told: { readonly database: string; readonly dir?: string },
+  named: { readonly database: string; readonly dir?: string },
   cwd: string,
 ): { readonly url?: string; readonly dir?: string } {
-  const { database, dir } = told
+  const { database, dir } = named
   if (isDatabaseUrl(database)) return { url: database, ...(dir === undefined ? {} : { dir }) }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(database))
     throw new BadConfiguration(
@@ -52,16 +52,16 @@ function folderOf(database: string, cwd: string): string {
 }
 
 /** What `--database` named, null for a folder; else the usual one of this place. Undefined for the data folder's own store. */
-export const databaseOf = async (place: StatePlace, told?: string | null): Promise<string | undefined> =>
-  told === undefined ? await usualDatabase(place.environment, locate(place)) : (told ?? undefined)
+export const databaseOf = async (place: StatePlace, named?: string | null): Promise<string | undefined> =>
+  named === undefined ? await usualDatabase(place.environment, locate(place)) : (named ?? undefined)
 
 /** The address in PLANFOLD_DATABASE, or in the person's settings for this workspace; undefined for the data folder's own store. */
 export async function usualDatabase(
   environment: Environment,
   place: { readonly root: string; readonly stateDir: string },
 ): Promise<string | undefined> {
-  const told = nonEmpty(environment.PLANFOLD_DATABASE)
-  if (told !== undefined) return isDatabaseUrl(told) ? told : undefined
+  const named = nonEmpty(environment.PLANFOLD_DATABASE)
+  if (named !== undefined) return isDatabaseUrl(named) ? named : undefined
   const file = settingsFile(environment, DATABASES_FILE)
   if (file === null || !existsSync(file) || !existsSync(place.root)) return undefined
   const { databaseSetting } = await import('../safety/database-settings.ts')
