@@ -84,6 +84,6 @@ const REFUSED: Readonly<Record<string, { readonly why: string; readonly hint: Hi
   '25006': { why: 'can only be read: it is a replica, or set to read-only', hint: 'name the primary server' },
   '42501': {
     why: 'refuses a right to this user',
-    hint: 'let an administrator make the roles for processes (command `migrate`), and use the addresses that it prints',
+    hint: 'for daily work, set both PLANFOLD_DATABASE and PLANFOLD_DATABASE_APPEND as an administrator gets them (command `migrate`); to fill a database, be its administrator',
   },
 }
