@@ -122,18 +122,18 @@ async function firstLine(
 export const TASKS = ['first', 'left', 'right', 'last']
 
 export function writingPlan(name: string, seconds: number): string {
-  const task = (id: string, needs: string, effect: string) => {
+  const task = (id: string, needs: string) => {
     const file = `out/${name}/${id}`
     const run = `mkdir -p ${file}; echo begun ${id} >> ${file}/text; sleep ${seconds}; echo ended ${id} >> ${file}/text`
-    return `  - { id: ${id}, needs: [${needs}], effect: ${effect}, write: ["${file}/**"], run: ${JSON.stringify(run)} }`
+    return `  - { id: ${id}, needs: [${needs}], effect: workspace, write: ["${file}/**"], run: ${JSON.stringify(run)} }`
   }
   return `planfold: 1
 name: ${name}
 tasks:
-${task('first', '', 'workspace')}
-${task('left', 'first', 'idempotent')}
-${task('right', 'first', 'workspace')}
-${task('last', 'left, right', 'workspace')}
+${task('first', '')}
+${task('left', 'first')}
+${task('right', 'first')}
+${task('last', 'left, right')}
 `
 }
 

@@ -9,6 +9,8 @@ export interface Work {
   /** Not more than the team has room for, or plans wait for each other. */
   readonly atOnce: number
   readonly secondsEach: number
+  /** So many were made before. */
+  readonly first?: number
 }
 
 const nameOf = (at: number) => `p-${String(at).padStart(3, '0')}`
@@ -17,7 +19,7 @@ const nameOf = (at: number) => `p-${String(at).padStart(3, '0')}`
 export async function give(
   team: Team,
   client: () => RemoteEngine,
-  { plans, atOnce, secondsEach }: Work,
+  { plans, atOnce, secondsEach, first = 0 }: Work,
 ): Promise<void> {
   let made = 0
   for (;;) {
@@ -25,9 +27,14 @@ export async function give(
       team.rows("SELECT count(*)::int AS n FROM planfold.plans WHERE status IN ('active', 'paused')"),
     )
     const running = open[0]!.n as number
+    const waiting = await retried(() =>
+      team.rows(`SELECT p.name, t.name AS task FROM planfold.tasks t JOIN planfold.plans p USING (plan_no)
+        WHERE t.status IN ('waiting', 'failed')`),
+    )
+    expect(waiting).toEqual([])
     if (made === plans && running === 0) return
     for (let free = atOnce - running; free > 0 && made < plans; free--) {
-      const name = nameOf(made)
+      const name = nameOf(first + made)
       const created = await retried(() =>
         client().plans.create(writingPlan(name, secondsEach), { start: true, once: name }),
       )
