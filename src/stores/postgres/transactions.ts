@@ -112,13 +112,9 @@ export class PostgresTransactions implements Transactions {
     })
   }
 
-  /** Waits for a call that is under way, so that only what is durable is shown. */
   read<T>(work: (tables: Tables) => T): Promise<T> {
     const counted = this.#room.counted?.()
-    const turn = this.#reading.then(async () => {
-      await this.#running?.catch(() => {})
-      return await this.#read(work, counted)
-    })
+    const turn = this.#reading.then(() => this.#read(work, counted))
     this.#reading = turn.catch(() => {})
     return turn
   }
@@ -165,6 +161,8 @@ export class PostgresTransactions implements Transactions {
     let inTransaction = false
     try {
       for (let round = 0; ; round++) {
+        // A call that is under way has changed states that are not durable yet. No other one begins before the work is done.
+        await this.#running?.catch(() => {})
         try {
           const value = work(tables)
           counted?.(round)
