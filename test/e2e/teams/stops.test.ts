@@ -33,8 +33,8 @@ test.skipIf(server === null)('plans go on after each stop of PostgreSQL, and not
   for (; done === 0 || stops < STOPS_MIN; done += WORK.plans) await give(its, () => client, { ...WORK, first: done })
   await stopping
   expect(workers.map(({ said }) => said()).filter(said => said.includes('bug:'))).toEqual([])
-  const { entries, again } = await expectDone(its, client, { ...WORK, plans: done })
-  console.log(`${stops} stops, ${done} plans, ${entries} events, ${again} attempts again`)
+  const { events, again } = await expectDone(its, client, { ...WORK, plans: done })
+  console.log(`${stops} stops, ${done} plans, ${events} events, ${again} attempts again`)
   const ended = await Promise.race(
     [...workers, service].map(({ ended }) => ended).concat(wait(0).then(() => null as never)),
   )

@@ -1,7 +1,7 @@
 // A team of the built command: services and workers, each in a process of its own, on one database and one folder.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -43,7 +43,11 @@ export async function team(server: Server): Promise<Team> {
   await ask(server.url('postgres'), `CREATE DATABASE ${name}`)
   const url = server.url(name)
   const folder = mkdtempSync(join(tmpdir(), 'planfold-team-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  onTestFinished(() =>
+    process.env.KEEP
+      ? void cpSync(folder, process.env.KEEP, { recursive: true })
+      : rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
+  )
   const env = {
     PATH: process.env.PATH,
     HOME: folder,
@@ -137,8 +141,11 @@ ${task('last', 'left, right')}
 `
 }
 
-export const textOf = ({ folder }: Team, plan: string, task: string): string =>
-  readFileSync(join(folder, 'out', plan, task, 'text'), 'utf8')
+/** Null when it has written nothing. */
+export function textOf({ folder }: Team, plan: string, task: string): string | null {
+  const file = join(folder, 'out', plan, task, 'text')
+  return existsSync(file) ? readFileSync(file, 'utf8') : null
+}
 
 /** All entries of the store, oldest first. */
 export async function journal(engine: RemoteEngine): Promise<readonly Entry[]> {

@@ -73,9 +73,22 @@ export async function expectDone(team: Team, client: RemoteEngine, { plans }: Wo
   expect([...succeeded].filter(([, count]) => count !== 1)).toEqual([])
   // Every attempt but the last one of a task was interrupted by the end of its process.
   const started = [...counted('attempt.started').values()].reduce((sum, count) => sum + count, 0)
-  for (let at = 0; at < plans; at++)
-    for (const task of TASKS)
-      expect(textOf(team, nameOf(at), task), `${nameOf(at)} ${task}`).toBe(`begun ${task}\nended ${task}\n`)
+  const wrong = Array.from({ length: plans }, (_, at) => nameOf(at)).flatMap(name =>
+    TASKS.map(task => ({ name, task, text: textOf(team, name, task) })).filter(
+      ({ task, text }) => text !== `begun ${task}\nended ${task}\n`,
+    ),
+  )
+  if (wrong.length > 0) console.log(await historyOf(team, client, wrong[0]!.name))
+  expect(wrong).toEqual([])
   expect(await team.json('doctor', 'store', '--read-data')).toMatchObject({ ok: true })
-  return { entries: events.length, again: started - succeeded.size }
+  return { events: events.length, again: started - succeeded.size }
+}
+
+/** What happened to a plan, for who looks into a failure. */
+async function historyOf(team: Team, client: RemoteEngine, name: string): Promise<string> {
+  const [row] = await team.rows(`SELECT id FROM planfold.plans WHERE name = '${name}'`)
+  const entries = (await journal(client)).filter(({ plan }) => plan === row!.id)
+  return entries
+    .map(({ version, now, fence, events }) => `${version} ${now} ${fence} ${JSON.stringify(events)}`)
+    .join('\n')
 }
