@@ -4,7 +4,7 @@ import type { PlanId } from '../../domain/id.ts'
 import { external, name, plan, START, succeeded, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
 import { ana, engine, given, must, ok, storeContract } from '../store.contract.ts'
-import { LeaseLost } from '../store.ts'
+import { type Claimed, LeaseLost } from '../store.ts'
 import { examineDatabase, migrateDatabase } from './migrate.ts'
 import { ask, setup, startServer } from './postgres.fixture.ts'
 import { roundsTable } from './rounds.fixture.ts'
@@ -58,6 +58,34 @@ else {
         expect(new Set(tasks)).toEqual(new Set(inJournal))
       }
       expect((await stores[0]!.check()).faults).toEqual([])
+    })
+
+    it('a refusal is of what is stored, and not of what this process knew', async () => {
+      const { open } = await setup(server!)
+      const [a, b] = [await open(), await open()]
+      const id = await given(a, plan('steps', external('first'), external('second', { needs: [name('first')] })))
+      await must(a, id, START)
+      const claim = (task: string) => ({ type: 'claim', task: name(task), token: task, by: 'agent' }) as const
+      ok(await b.update(id, claim('first'), { actor: ana }))
+      const report = { type: 'report', task: name('first'), token: 'first', by: 'agent', result: succeeded() } as const
+      ok(await b.update(id, report, { actor: ana }))
+      expect(await a.update(id, claim('second'), { actor: ana })).toMatchObject({ ok: true })
+    })
+
+    it('who takes a plan over finds what its last owner began', async () => {
+      const { open, clock } = await setup(server!)
+      const [a, b] = [await open(), await open({ pid: 2 })]
+      const id = await given(a, plan('one', task('a', { effect: 'pure' })))
+      await must(a, id, START)
+      const [first, next] = [await a.leases.open({ leaseMs: 1_000 }), await b.leases.open({ leaseMs: 60_000 })]
+      const { lease } = (await a.leases.claim(id, first)) as Extract<Claimed, { ok: true }>
+      expect(await b.leases.claim(id, next)).toMatchObject({ ok: false })
+      ok(await a.update(id, { type: 'turn' }, { actor: engine, lease }))
+      clock.pass(2_000)
+      const taken = (await b.leases.claim(id, next)) as Extract<Claimed, { ok: true }>
+      const recover = { type: 'recover', reason: 'it died' } as const
+      const recovered = await b.update(id, recover, { actor: engine, lease: taken.lease })
+      expect(ok(recovered).events).toMatchObject([{ type: 'attempt.lost', task: 'a' }])
     })
   })
 
