@@ -32,6 +32,7 @@ test.skipIf(server === null)('plans of killed workers go on with others, and not
   const workers: Member[] = await Promise.all(Array.from({ length: ALL ? WORKERS : 2 }, start))
   const choice = chooser(SEED)
   const orphans: Orphan[] = []
+  const troubles: string[] = []
   let kills = 0
   let isOver = false
   const killing = (async () => {
@@ -48,6 +49,7 @@ test.skipIf(server === null)('plans of killed workers go on with others, and not
       orphans.push(...driven.map(row => ({ ...(row as { plan: string; fence: number }), killedAt })))
       expect(await victim.ended).toMatchObject({ signal: 'SIGKILL' })
       kills++
+      troubles.push(victim.said())
       workers[workers.indexOf(victim)] = await start()
     }
   })()
@@ -67,6 +69,8 @@ test.skipIf(server === null)('plans of killed workers go on with others, and not
   console.log(
     `${kills} kills, ${WORK.plans} plans; ${took.length} of ${orphans.length} plans taken over: p50 ${quantile(took, 0.5)} ms, p95 ${quantile(took, 0.95)} ms, at most ${Math.max(...took)} ms`,
   )
+  const said = [...troubles, ...workers.map(({ said }) => said())].flatMap(text => text.split('\n').slice(1, -1))
+  console.log(`workers reported ${said.length} troubles`, [...new Set(said)].slice(0, 12).join('\n'))
   const { events, again } = await expectDone(its, client, WORK)
   console.log(`${events} events, ${again} attempts again`)
   expect(kills).toBeGreaterThanOrEqual(ALL ? 10 : 2)

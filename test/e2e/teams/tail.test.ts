@@ -27,7 +27,7 @@ test.skipIf(server === null)('a live tail under several writers misses nothing, 
 
   const each = ENTRIES / WRITERS
   const writers = Array.from({ length: WRITERS }, (_, at) => {
-    const child = fork(WRITER, [its.url, its.folder, `writer-${at}`, String(each), shared.body.plan_id], {
+    const child = fork(WRITER, [its.url, its.folder, `writer-${at}`, String(each), shared.body.id], {
       execArgv: ['--import', 'tsx'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -1,7 +1,7 @@
 // A team of the built command: services and workers, each in a process of its own, on one database and one folder.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -43,11 +43,7 @@ export async function team(server: Server): Promise<Team> {
   await ask(server.url('postgres'), `CREATE DATABASE ${name}`)
   const url = server.url(name)
   const folder = mkdtempSync(join(tmpdir(), 'planfold-team-'))
-  onTestFinished(() =>
-    process.env.KEEP
-      ? void cpSync(folder, process.env.KEEP, { recursive: true })
-      : rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
-  )
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const env = {
     PATH: process.env.PATH,
     HOME: folder,
@@ -71,7 +67,7 @@ export async function team(server: Server): Promise<Team> {
     return { child, said, ended }
   }
   /** With its first line, by which it says that it is ready. */
-  const join_ = async (argv: readonly string[]) => {
+  const startMember = async (argv: readonly string[]) => {
     const { child, said, ended } = begin([...argv, '--json'])
     onTestFinished(async () => {
       child.kill('SIGKILL')
@@ -96,9 +92,9 @@ export async function team(server: Server): Promise<Team> {
     url,
     json: jsonBy(planfold),
     rows: sql => ask(url, sql),
-    worker: async (...argv) => (await join_(['worker', ...argv])).member,
+    worker: async (...argv) => (await startMember(['worker', ...argv])).member,
     service: async (...argv) => {
-      const { member, data } = await join_(['serve', '--port', '0', '--no-auth', ...argv])
+      const { member, data } = await startMember(['serve', '--port', '0', '--no-auth', ...argv])
       const address = data.address!
       return { ...member, address, client: connect({ url: address }) }
     },
