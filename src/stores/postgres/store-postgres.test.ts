@@ -34,7 +34,7 @@ else {
       const { open } = await setup(server!)
       const stores = [await open(), await open()]
       const names = Array.from({ length: 60 }, (_, at) => name(`t${at}`))
-      const id = await given(stores[0]!, plan('shared', ...names.map(external)))
+      const id = await given(stores[0]!, plan('shared', ...names.map(each => external(each))))
       await must(stores[0]!, id, START)
       let isOver = false
       // Two of each process, so that there is always one that writes while another one reads.

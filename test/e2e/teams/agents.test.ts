@@ -6,7 +6,7 @@ import { ALL, journal, quantile, type Service, team, wait } from './team.fixture
 
 const SERVICES = ALL ? 4 : 2
 const AGENTS = ALL ? 16 : 4
-const TASKS = ALL ? 320 : 24
+const TASKS = ALL ? 160 : 24
 /** Of an equal share. */
 const SHARE_MIN = 0.25
 

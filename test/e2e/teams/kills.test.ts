@@ -8,7 +8,7 @@ import { expectDone, give } from './work.fixture.ts'
 const SEED = 41
 const WORKERS = 3
 const WORK = ALL ? { plans: 100, atOnce: 12, secondsEach: 0.6 } : { plans: 6, atOnce: 3, secondsEach: 0.2 }
-const PAUSE_MS = ALL ? ([1_500, 4_000] as const) : ([300, 600] as const)
+const PAUSE_MS: readonly [number, number] = ALL ? [1_500, 4_000] : [300, 600]
 const KILLS_MAX = ALL ? Number.POSITIVE_INFINITY : 2
 const TAKEOVER_MS = 1_000
 

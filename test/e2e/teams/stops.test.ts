@@ -8,7 +8,7 @@ import { expectDone, give } from './work.fixture.ts'
 const SEED = 43
 const WORK = ALL ? { plans: 100, atOnce: 12, secondsEach: 0.6 } : { plans: 3, atOnce: 3, secondsEach: 0.2 }
 const STOPS_MIN = ALL ? 40 : 2
-const PAUSE_MS = ALL ? ([200, 1_800] as const) : ([200, 500] as const)
+const PAUSE_MS: readonly [number, number] = ALL ? [200, 1_800] : [200, 500]
 
 const isOurs = process.env.PLANFOLD_TEST_DATABASE === undefined
 const server = isOurs ? await startServer({ own: true }) : null
