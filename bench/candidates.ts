@@ -16,6 +16,7 @@ import type { Rooms } from '../src/engine/rooms.ts'
 import type { Runner } from '../src/runners/runner.ts'
 import { thisHost } from '../src/stores/leases/host.ts'
 import { StoreSqlite } from '../src/stores/sqlite/store-sqlite.ts'
+import type { Store } from '../src/stores/store.ts'
 
 export const BENCH = trusted('bench')
 /** So many steps, in plans of so many, are run before anything is measured, until the code is compiled as it will be for hours. */
@@ -38,7 +39,13 @@ let ran = 0
 const samples: { done: number; micros: number }[] = []
 
 export async function openRooms(folder: string): Promise<Rooms> {
-  const store = await StoreSqlite.open({ folder, clock: systemClock, host: thisHost(process.pid), newId: randomUUID })
+  return roomsOn(
+    await StoreSqlite.open({ folder, clock: systemClock, host: thisHost(process.pid), newId: randomUUID }),
+    folder,
+  )
+}
+
+export function roomsOn(store: Store, folder: string): Rooms {
   return {
     store,
     workspace: { capture: unused, restore: unused },

@@ -11,6 +11,11 @@ import { join } from 'node:path'
 const PARTS = {
   cuts: { test: 'src/stores/postgres/lost-connection.test.ts' },
   stores: { test: 'sim/three-stores.test.ts' },
+  // These start the built command: `npm run build` first.
+  kills: { test: 'test/e2e/teams/kills.test.ts' },
+  stops: { test: 'test/e2e/teams/stops.test.ts' },
+  agents: { test: 'test/e2e/teams/agents.test.ts' },
+  tail: { test: 'test/e2e/teams/tail.test.ts' },
 }
 
 const root = join(import.meta.dirname, '..')

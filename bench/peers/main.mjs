@@ -2,11 +2,10 @@
 // steps, by turns, each in a fresh process; of the rounds the median counts. Starts its own servers in a folder of its own and ends
 // them. Whoever cannot be started here is named and left out.
 
-import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { endServers, folder, freePort, listening, postgres, run, until, versionOf } from './servers.mjs'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const SHAPES = [
@@ -16,9 +15,6 @@ const SHAPES = [
 ]
 const here = import.meta.dirname
 const OURS = join(here, '../../.bench/bench/candidate-process.js')
-const folder = mkdtempSync(join(tmpdir(), 'planfold-peers-'))
-const isRoot = process.getuid() === 0
-const started = []
 
 try {
   const peers = {}
@@ -59,8 +55,7 @@ try {
     }),
   )
 } finally {
-  for (const child of started.reverse()) await ended(child)
-  rmSync(folder, { recursive: true, force: true })
+  await endServers()
 }
 
 async function redis() {
@@ -68,33 +63,6 @@ async function redis() {
   run('redis-server', ['--port', port, '--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always', '--save', ''])
   await listening(port)
   return { address: port, version: versionOf('bullmq') }
-}
-
-/** PostgreSQL refuses to run as root. */
-async function postgres() {
-  const port = await freePort()
-  const data = join(folder, 'postgres')
-  const as = isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : []
-  if (isRoot) {
-    execFileSync('install', ['-d', '-o', 'postgres', data])
-    execFileSync('chmod', ['755', folder])
-  }
-  const words = [...as, 'initdb', '-D', data, '-U', 'bench', '-A', 'trust']
-  execFileSync(words[0], words.slice(1), { stdio: 'ignore' })
-  const [program, ...rest] = [...as, 'postgres', '-D', data, '-p', port, '-k', data, '-c', 'listen_addresses=127.0.0.1']
-  run(program, rest)
-  await listening(port)
-  await until(() => {
-    try {
-      execFileSync('psql', ['-h', '127.0.0.1', '-p', port, '-U', 'bench', '-c', 'CREATE DATABASE bench', 'postgres'], {
-        stdio: 'ignore',
-      })
-      return true
-    } catch {
-      return false
-    }
-  })
-  return { address: `postgresql://bench@127.0.0.1:${port}/bench`, version: versionOf('@dbos-inc/dbos-sdk') }
 }
 
 async function restate() {
@@ -118,60 +86,4 @@ async function restate() {
   }
   await until(isUp)
   return { address: `${ingress},${admin}`, version: versionOf('@restatedev/restate-server') }
-}
-
-function run(program, words, environment = {}) {
-  const child = spawn(program, words.map(String), { stdio: 'ignore', env: { ...process.env, ...environment } })
-  child.once('error', error => {
-    child.fault = error
-  })
-  started.push(child)
-  return child
-}
-
-function ended(child) {
-  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
-  const gone = new Promise(resolve => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  return gone
-}
-
-/** Asks again for at most a minute. */
-async function until(holds) {
-  for (let round = 0; round < 300; round++) {
-    const last = started.at(-1)
-    if (last?.fault !== undefined) throw last.fault
-    if (last !== undefined && last.exitCode !== null) throw new Error(`it ended with ${last.exitCode}`)
-    if (await holds()) return
-    await new Promise(resolve => setTimeout(resolve, 200))
-  }
-  throw new Error('it did not start within a minute')
-}
-
-function listening(port) {
-  return until(
-    () =>
-      new Promise(resolve => {
-        const socket = connect(port, '127.0.0.1', () => {
-          socket.destroy()
-          resolve(true)
-        })
-        socket.once('error', () => resolve(false))
-      }),
-  )
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
-      server.close(() => resolve(port))
-    })
-  })
-}
-
-function versionOf(name) {
-  return JSON.parse(readFileSync(join(here, 'node_modules', name, 'package.json'), 'utf8')).version
 }

@@ -25,16 +25,35 @@ const noop = async () => {
 
 const peers = { bullmq, dbos, restate }
 const { run, close } = await peers[who](address)
-await run('chain', WARM)
-const before = ran
-const began = performance.now()
-await run(shape, steps)
-const seconds = (performance.now() - began) / 1_000
-// The two ends of a fan-out are steps too.
-if (ran - before < steps) throw new Error(`${who} carried out ${ran - before} of ${steps} steps`)
-console.log(JSON.stringify({ who, shape, steps, perSecond: Math.round(steps / seconds) }))
-await close()
-process.exit(0)
+if (shape === 'lane') await lane()
+else await once()
+
+async function once() {
+  await run('chain', WARM)
+  const before = ran
+  const began = performance.now()
+  await run(shape, steps)
+  const seconds = (performance.now() - began) / 1_000
+  // The two ends of a fan-out are steps too.
+  if (ran - before < steps) throw new Error(`${who} carried out ${ran - before} of ${steps} steps`)
+  console.log(JSON.stringify({ who, shape, steps, perSecond: Math.round(steps / seconds) }))
+  await close()
+  process.exit(0)
+}
+
+/** Stays warm, and answers each message with how many milliseconds its steps took. */
+async function lane() {
+  process.on('message', async ({ shape, steps }) => {
+    const before = ran
+    const began = performance.now()
+    await run(shape, steps)
+    const ms = performance.now() - began
+    if (ran - before < steps) throw new Error(`${who} carried out ${ran - before} of ${steps} steps`)
+    process.send({ ms })
+  })
+  process.once('disconnect', () => process.exit(0))
+  process.send('ready')
+}
 
 /** A few at a time. */
 async function inTurns(jobs, width) {

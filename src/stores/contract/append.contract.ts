@@ -121,7 +121,8 @@ export function appendingContract(what: string, setup: Setup): void {
         4,
         ...Array(7).fill('not-allowed'),
       ])
-      expect([seen, commits() - before]).toEqual([[1, 2, 3, ...Array(7).fill(4)], 1])
+      // A store that decides in memory looks again before it refuses.
+      expect([[...new Set(seen)], commits() - before]).toEqual([[1, 2, 3, 4], 1])
       const late = await store.updateFrom(id, () => START, { actor: ana, expectedVersion: 7 })
       expect(late).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
     })

@@ -1,7 +1,7 @@
 // A PostgreSQL server of the tests: PLANFOLD_TEST_DATABASE, or Debian's programs with a cluster that all test files of a run share. Each setup
 // is a database.
 
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
   chownSync,
@@ -16,6 +16,7 @@ import {
 import type { NetConnectOpts } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { Host } from '../leases/host.ts'
@@ -32,6 +33,8 @@ export interface Server {
   readonly address: NetConnectOpts
   readonly through: (port: number, url: string) => string
   stop(): void
+  /** As if its power was cut, and on again; only where `own` was asked for. */
+  cutPower(): Promise<void>
 }
 
 /** All others are let in without one, over the socket of the server. */
@@ -43,7 +46,7 @@ export async function startServer({ own = false } = {}): Promise<Server | null> 
   if (given !== undefined) {
     const { hostname: host, port } = new URL(given)
     const url = (database: string) => Object.assign(new URL(given), { pathname: `/${database}` }).href
-    return await serverAt(url, { host, port: Number(port || 5432) }, () => {})
+    return await serverAt(url, { host, port: Number(port || 5432) }, NOT_OURS)
   }
   const run = process.env.PLANFOLD_TEST_FOLDER
   return await (own || run === undefined ? ownServer() : sharedServer(`${ROOM}${basename(run)}`))
@@ -57,11 +60,12 @@ async function ownServer(): Promise<Server | null> {
   const programs = programsHere()
   if (programs === null) return null
   const folder = mkdtempSync(ROOM)
-  const stop = startCluster(programs, folder)
-  return await serverIn(folder, () => {
+  const { stop, cutPower } = startCluster(programs, folder)
+  const remove = () => {
     stop()
     rmSync(folder, { recursive: true, force: true })
-  })
+  }
+  return await serverIn(folder, { stop: remove, cutPower })
 }
 
 /** Whoever comes first starts it; `test/temporary-folder.ts` stops it when the run has ended. */
@@ -77,41 +81,55 @@ async function sharedServer(folder: string): Promise<Server | null> {
   }
   if (isMine) {
     startCluster(programs, folder)
-    await makeTemplate(await serverIn(folder, () => {}), TEMPLATE)
+    await makeTemplate(await serverIn(folder, NOT_OURS), TEMPLATE)
     writeFileSync(ready, '')
   }
   for (const end = Date.now() + READY_MS; !existsSync(ready); ) {
     if (Date.now() > end) throw new Error(`no PostgreSQL in ${folder}`)
     await new Promise(resolve => setTimeout(resolve, 50))
   }
-  return await serverIn(folder, () => {})
+  return await serverIn(folder, NOT_OURS)
 }
 
-function startCluster(programs: string, folder: string): () => void {
+type Power = Pick<Server, 'stop' | 'cutPower'>
+
+/** Others use it too. */
+const NOT_OURS: Power = {
+  stop: () => {},
+  cutPower: () => Promise.reject(new Error('the server belongs to others')),
+}
+
+function startCluster(programs: string, folder: string): Power {
   const run = asDatabaseUser(folder)
   const data = join(folder, 'data')
   run(join(programs, 'initdb'), '-D', data, '-U', 'planfold', '-A', 'trust', '-E', 'UTF8', '--no-sync')
   const access = join(data, 'pg_hba.conf')
   writeFileSync(access, `local all ${WITH_PASSWORD} scram-sha-256\n${readFileSync(access, 'utf8')}`)
   const settings = `-k ${folder} -c listen_addresses= -c max_connections=200 -c fsync=off`
-  run(join(programs, 'pg_ctl'), '-D', data, '-w', '-l', join(folder, 'log'), '-o', settings, 'start')
+  const start = [join(programs, 'pg_ctl'), '-D', data, '-w', '-l', join(folder, 'log'), '-o', settings, 'start']
+  run(...start)
   const stop = [join(programs, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop']
   writeFileSync(join(folder, 'stop'), asUser(stop).join(' '))
-  return () => run(...stop)
+  // Not in one go, so that the test goes on meanwhile.
+  const cutPower = async () => {
+    for (const [program, ...rest] of [stop, start].map(asUser))
+      await promisify(execFile)(program!, rest, { cwd: folder, maxBuffer: 1_000_000 })
+  }
+  return { stop: () => run(...stop), cutPower }
 }
 
-async function serverIn(folder: string, stop: () => void): Promise<Server> {
+async function serverIn(folder: string, power: Power): Promise<Server> {
   const url = (database: string) => `postgres://planfold@/${database}?host=${encodeURIComponent(folder)}`
-  return await serverAt(url, { path: join(folder, '.s.PGSQL.5432') }, stop)
+  return await serverAt(url, { path: join(folder, '.s.PGSQL.5432') }, power)
 }
 
-async function serverAt(url: Server['url'], address: NetConnectOpts, stop: () => void): Promise<Server> {
+async function serverAt(url: Server['url'], address: NetConnectOpts, power: Power): Promise<Server> {
   const [row] = await ask(url('postgres'), 'SHOW server_version')
   const through = (port: number, direct: string) => {
     const { username, password, pathname } = new URL(direct.replace('@/', '@localhost/'))
     return `postgres://${username}:${password}@127.0.0.1:${port}${pathname}`
   }
-  return { version: String(row!.server_version), url, address, through, stop }
+  return { version: String(row!.server_version), url, address, through, ...power }
 }
 
 function programsHere(): string | null {

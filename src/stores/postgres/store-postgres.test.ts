@@ -3,8 +3,8 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
 import { external, name, plan, START, succeeded, task } from '../../testing/index.ts'
 import { thisHost } from '../leases/host.ts'
-import { engine, given, must, ok, storeContract } from '../store.contract.ts'
-import { LeaseLost } from '../store.ts'
+import { ana, engine, given, must, ok, storeContract } from '../store.contract.ts'
+import { type Claimed, LeaseLost } from '../store.ts'
 import { examineDatabase, migrateDatabase } from './migrate.ts'
 import { ask, setup, startServer } from './postgres.fixture.ts'
 import { roundsTable } from './rounds.fixture.ts'
@@ -28,6 +28,66 @@ else {
     host: thisHost(process.pid),
     heartbeat: 'thread',
   } as const
+
+  describe('postgres: two processes write to one plan', () => {
+    it('and read it meanwhile: nobody is shown what is not in the journal', async () => {
+      const { open } = await setup(server!)
+      const stores = [await open(), await open()]
+      const names = Array.from({ length: 60 }, (_, at) => name(`t${at}`))
+      const id = await given(stores[0]!, plan('shared', ...names.map(each => external(each))))
+      await must(stores[0]!, id, START)
+      let isOver = false
+      // Two of each process, so that there is always one that writes while another one reads.
+      const members = [...stores, ...stores]
+      const writing = members.map(async (store, at) => {
+        for (const task of names.filter((_, number) => number % members.length === at))
+          ok(await store.update(id, { type: 'claim', task, token: `of ${task}`, by: 'agent' }, { actor: ana }))
+      })
+      const claimed: { readonly version: number; readonly tasks: readonly string[] }[] = []
+      const reading = members.map(async store => {
+        while (!isOver) {
+          const { version, tasks } = (await store.state(id))!
+          claimed.push({ version, tasks: names.filter(task => tasks.get(task)!.claim !== null) })
+        }
+      })
+      await Promise.all([Promise.all(writing).finally(() => (isOver = true)), ...reading])
+      const journal = await stores[0]!.read(id)
+      for (const { version, tasks } of claimed) {
+        const events = journal.slice(0, version).flatMap(entry => entry.events)
+        const inJournal = events.flatMap(event => (event.type === 'attempt.started' ? [event.task] : []))
+        expect(new Set(tasks)).toEqual(new Set(inJournal))
+      }
+      expect((await stores[0]!.check()).faults).toEqual([])
+    })
+
+    it('a refusal is of what is stored, and not of what this process knew', async () => {
+      const { open } = await setup(server!)
+      const [a, b] = [await open(), await open()]
+      const id = await given(a, plan('steps', external('first'), external('second', { needs: [name('first')] })))
+      await must(a, id, START)
+      const claim = (task: string) => ({ type: 'claim', task: name(task), token: task, by: 'agent' }) as const
+      ok(await b.update(id, claim('first'), { actor: ana }))
+      const report = { type: 'report', task: name('first'), token: 'first', by: 'agent', result: succeeded() } as const
+      ok(await b.update(id, report, { actor: ana }))
+      expect(await a.update(id, claim('second'), { actor: ana })).toMatchObject({ ok: true })
+    })
+
+    it('who takes a plan over finds what its last owner began', async () => {
+      const { open, clock } = await setup(server!)
+      const [a, b] = [await open(), await open({ pid: 2 })]
+      const id = await given(a, plan('one', task('a', { effect: 'pure' })))
+      await must(a, id, START)
+      const [first, next] = [await a.leases.open({ leaseMs: 1_000 }), await b.leases.open({ leaseMs: 60_000 })]
+      const { lease } = (await a.leases.claim(id, first)) as Extract<Claimed, { ok: true }>
+      expect(await b.leases.claim(id, next)).toMatchObject({ ok: false })
+      ok(await a.update(id, { type: 'turn' }, { actor: engine, lease }))
+      clock.pass(2_000)
+      const taken = (await b.leases.claim(id, next)) as Extract<Claimed, { ok: true }>
+      const recover = { type: 'recover', reason: 'it died' } as const
+      const recovered = await b.update(id, recover, { actor: engine, lease: taken.lease })
+      expect(ok(recovered).events).toMatchObject([{ type: 'attempt.lost', task: 'a' }])
+    })
+  })
 
   describe('postgres: a long transaction of somebody else', () => {
     it('holds the feed back, and not who wants files that are free again', async () => {

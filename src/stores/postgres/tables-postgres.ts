@@ -77,7 +77,10 @@ export function tablesOn(room: Room): Tables {
   }
   const known = (no: number): KnownPlan | null => {
     const here = room.recording() === null ? undefined : set.plans.get(no)
-    if (here !== undefined) return here
+    if (here !== undefined) {
+      recording().remembered.add(no)
+      return here
+    }
     const loaded = ask(`plan ${no}`, query => loadPlan(query, { no }))
     if (loaded !== null && room.recording() !== null) set.know(no, loaded)
     return loaded
@@ -231,6 +234,8 @@ export function tablesOn(room: Room): Tables {
       },
       hold(no, owner, fence, since) {
         const before = head(no)!
+        // What its last owner appended must be known to the next one.
+        recording().guard({ g: 'head', no, v: before.version, fence: null, owner: null, now: 0 })
         recording().guard({ g: 'fence', no, fence: before.fence, owner: before.owner })
         wrote({ w: 'hold', no, owner, fence, since })
         const record = set.owner(owner)

@@ -3,6 +3,7 @@
 //
 //   idle ─write→ scheduled ─setImmediate→ running rules ─one call→ committed, everybody is answered
 //   a row is missing → what was recorded before is sent first; then it is loaded, and the rule runs again (at most 8 times)
+//   nothing was recorded → no guard looks at it: what came from memory is loaded, and the rule runs again
 //   the connection broke → the same call is sent again on another one; the database answers a call that it has committed as before.
 //   Only if it cannot be reached for half a minute it stays unknown: `CommitUnknown`, and everything known is forgotten
 
@@ -112,13 +113,9 @@ export class PostgresTransactions implements Transactions {
     })
   }
 
-  /** Waits for a call that is under way, so that only what is durable is shown. */
   read<T>(work: (tables: Tables) => T): Promise<T> {
     const counted = this.#room.counted?.()
-    const turn = this.#reading.then(async () => {
-      await this.#running?.catch(() => {})
-      return await this.#read(work, counted)
-    })
+    const turn = this.#reading.then(() => this.#read(work, counted))
     this.#reading = turn.catch(() => {})
     return turn
   }
@@ -165,6 +162,8 @@ export class PostgresTransactions implements Transactions {
     let inTransaction = false
     try {
       for (let round = 0; ; round++) {
+        // A call that is under way has changed states that are not durable yet. No other one begins before the work is done.
+        await this.#running?.catch(() => {})
         try {
           const value = work(tables)
           counted?.(round)
@@ -237,17 +236,28 @@ export class PostgresTransactions implements Transactions {
 
   /** Runs one rule, loading what is missing; with something recorded already nothing is loaded. */
   async #run(request: Waiting, mayLoad: boolean): Promise<Done | 'later'> {
+    const forgotten = new Set<number>()
     for (let round = 0; ; round++) {
       const before = this.#entries
       const recording = new Recording()
       this.#recording = recording
       try {
         const value = request.work(this.#tables)
+        if (recording.isEmpty && isStale(recording, forgotten)) {
+          if (!mayLoad) return 'later'
+          this.#forget(recording, forgotten)
+          continue
+        }
         request.counted?.(round)
         return { request, recording, value, error: null }
       } catch (error) {
         this.#undo(recording)
         this.#entries = before
+        if (!(error instanceof Missing) && isStale(recording, forgotten)) {
+          if (!mayLoad) return 'later'
+          this.#forget(recording, forgotten)
+          continue
+        }
         if (!(error instanceof Missing)) return { request, recording: new Recording(), value: undefined, error }
         if (!mayLoad) return 'later'
         if (round >= ROUNDS_MAX) {
@@ -262,6 +272,14 @@ export class PostgresTransactions implements Transactions {
       } finally {
         this.#recording = null
       }
+    }
+  }
+
+  /** No guard looks at a request that writes nothing, so what it is refused for must not come from memory. */
+  #forget({ remembered }: Recording, forgotten: Set<number>): void {
+    for (const no of remembered) {
+      this.#room.set.forget(no)
+      forgotten.add(no)
     }
   }
 
@@ -400,6 +418,9 @@ export class PostgresTransactions implements Transactions {
     }
   }
 }
+
+const isStale = ({ remembered }: Recording, forgotten: ReadonlySet<number>): boolean =>
+  [...remembered].some(no => !forgotten.has(no))
 
 function answer({ request, value, error }: Done): void {
   if (error === null) request.resolve(value as never)

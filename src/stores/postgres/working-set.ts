@@ -54,6 +54,8 @@ export class Recording {
   readonly guards: Guard[] = []
   readonly writes: Write[] = []
   readonly touched = new Set<number>()
+  /** Plans that were taken from the working set: another process may have changed them. */
+  readonly remembered = new Set<number>()
   readonly entries: StoredEntry[] = []
 
   guard(guard: Guard): void {
