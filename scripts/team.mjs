@@ -1,5 +1,5 @@
 // `npm run team`: what docs/guide/teams.md describes, in the current folder: PostgreSQL, one service, and two workers, one of them with the
-// label `gpu`. Ctrl-C stops all of it; it stops also when PostgreSQL, the service or the last worker has ended.
+// label `gpu`. Ctrl-C stops all of it; it stops also when the service or the last worker has ended.
 //
 //   npm run team -- [--postgres FOLDER] [--port NUMBER]
 //

@@ -10,14 +10,14 @@ import { AS_OWNER } from './append.ts'
 import type { Query } from './connection/connection.ts'
 import { HORIZON, OWNER, ownerOf } from './rows.ts'
 
-/** `handed`: until then no other worker gets it; the one that did claims it, or has died. */
+/** Plans of owners that died come first: something of them is half done. `handed`: until then no other worker gets it; the one that did claims it, or has died. */
 export const QUEUE = `
 CREATE FUNCTION take_due(now bigint, its_workspace text, labels text[], free int, handed bigint) RETURNS SETOF text
   LANGUAGE sql ${AS_OWNER} AS $$
   WITH due AS (
     SELECT h.tenant, h.plan_no FROM heads h LEFT JOIN owners o ON o.tenant = h.tenant AND o.id = h.owner
     WHERE h.wake_at <= now AND h.workspace = its_workspace AND h.needs <@ labels AND (o.id IS NULL OR o.until <= now)
-    ORDER BY h.wake_at LIMIT free FOR UPDATE OF h SKIP LOCKED)
+    ORDER BY (h.owner IS NULL), h.wake_at LIMIT free FOR UPDATE OF h SKIP LOCKED)
   UPDATE heads h SET wake_at = handed FROM due d, plans p
     WHERE h.tenant = d.tenant AND h.plan_no = d.plan_no AND p.tenant = h.tenant AND p.plan_no = h.plan_no RETURNING p.id
 $$;
@@ -40,7 +40,7 @@ const HANDED_MS = 1_000
 /** Orders come in bursts. */
 const GATHER_MS = 20
 /** How often to look for processes of this machine that have ended. */
-const OWNERS_MS = 500
+const OWNERS_MS = 250
 
 interface Room {
   readonly read: Query
