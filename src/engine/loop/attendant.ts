@@ -209,7 +209,10 @@ class Attendant {
     this.#shortages.look(state)
     const next = nextActions(state, clock.now())
     const later = this.#later.get(plan)
-    const isPutOff = later !== undefined && later.at > clock.monotonic() && (later.version ?? version) === version
+    // A shared queue hands out no plan that is held: its owner has died since it was put off for that.
+    const isOrphan = store.shared !== undefined && later?.version === null && state.running.size > 0
+    const isPutOff =
+      later !== undefined && !isOrphan && later.at > clock.monotonic() && (later.version ?? version) === version
     const isWanted = this.#mayDrive(state) && (hasWork(next) || this.#hasNews(state))
     if (isWanted && isPutOff && this.#scopes.has(plan)) return await this.#lookAtScopes(state)
     if (isWanted && !isPutOff) this.#line.add(plan)

@@ -35,12 +35,12 @@ CREATE FUNCTION see_workspace(its_id text, its_host text, its_root text) RETURNS
   UPDATE heads SET workspace = its_id WHERE workspace = ''
 $$;`
 
-const POLL_MS = 250
+const POLL_MS = 200
 const HANDED_MS = 1_000
 /** Orders come in bursts. */
 const GATHER_MS = 20
 /** How often to look for processes of this machine that have ended. */
-const OWNERS_MS = 250
+const OWNERS_MS = 200
 
 interface Room {
   readonly read: Query
@@ -84,12 +84,13 @@ class QueuePostgres implements Queue {
   async take(free: number): Promise<readonly PlanId[]> {
     const { write, clock, workspace } = this.#room
     const ticks = clock.monotonic()
-    if (free <= 0 || ticks < this.#askAt) return []
+    if (ticks < this.#askAt) return []
     this.#askAt = ticks + POLL_MS
     if (ticks >= this.#ownersAt) {
       this.#ownersAt = ticks + OWNERS_MS
       await this.#endOwners()
     }
+    if (free <= 0) return []
     const now = clock.now()
     const values = [now, workspace.id, this.#labels, free, now + HANDED_MS]
     const rows = await write({ name: 'take_due', text: 'SELECT take_due($1, $2, $3, $4, $5) AS plan' }, values)

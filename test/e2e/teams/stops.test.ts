@@ -11,8 +11,8 @@ const STOPS_MIN = ALL ? 40 : 2
 const PAUSE_MS: readonly [number, number] = ALL ? [200, 1_800] : [200, 500]
 
 const isOurs = process.env.PLANFOLD_TEST_DATABASE === undefined
-const server = isOurs ? await startServer({ own: true }) : null
-if (server === null) console.log('PostgreSQL is not stopped: there is none here that belongs to this test')
+const server = isOurs && ALL ? await startServer({ own: true }) : null
+if (server === null) console.log('PostgreSQL is not stopped here: npm run teams -- stops, with a server of its own')
 afterAll(() => server?.stop())
 
 test.skipIf(server === null)('plans go on after each stop of PostgreSQL, and nothing is done twice', async () => {
