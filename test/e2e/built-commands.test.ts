@@ -118,10 +118,14 @@ const LINES: readonly (readonly [exit: number, line: string])[] = [
   [0, 'prune --archive --dry-run'],
   [0, 'completion bash'],
   [0, 'names plan'],
+  [0, 'top'],
   [0, 'help run'],
 ]
-/** It goes on until it is stopped, as `serve` does; `mcp.test.ts` and `serve.test.ts` start them. */
-const ELSEWHERE = ['mcp']
+/**
+ * Those that go on until they are stopped, as `serve` does, and those for databases and backups: `mcp.test.ts`, `serve.test.ts`,
+ * `teams.test.ts` and `backup.test.ts` start them.
+ */
+const ELSEWHERE = ['worker', 'mcp', 'migrate', 'backup create', 'backup verify', 'backup restore', 'copy']
 
 const PLAN = `planfold: 1
 name: work

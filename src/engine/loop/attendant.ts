@@ -209,7 +209,7 @@ class Attendant {
     this.#shortages.look(state)
     const next = nextActions(state, clock.now())
     const later = this.#later.get(plan)
-    // A shared queue hands out no plan that is held: its owner has died since it was put off for that.
+    // A shared queue gives out no plan that is held: its owner has died since it was put off for that.
     const isOrphan = store.shared !== undefined && later?.version === null && state.running.size > 0
     const isPutOff =
       later !== undefined && !isOrphan && later.at > clock.monotonic() && (later.version ?? version) === version

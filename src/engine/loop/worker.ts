@@ -17,6 +17,8 @@ import { type LoopOptions, PlanLoop } from './plan-loop.ts'
 import { rescue } from './rescuer.ts'
 import { missingFolder, ShortageMet } from './shortage.ts'
 
+const OWNERS_MAX = 1_000
+
 export class WorkerLocal implements Worker {
   readonly #rooms: Rooms
   #owner: Promise<Owner> | null = null
@@ -27,6 +29,8 @@ export class WorkerLocal implements Worker {
   #about: string | undefined
   /** The fence under which each plan was driven here last. */
   readonly #fences = new Map<PlanId, number>()
+  /** Dead owners whose processes are being ended, or are. */
+  readonly #ended = new Map<string, ReturnType<Rooms['processes']['endOwner']>>()
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms
@@ -167,19 +171,35 @@ export class WorkerLocal implements Worker {
   }
 
   async #take(plan: PlanId, owner: Owner, found: Pick<LoopOptions, 'hasEndedProcesses'> = {}): Promise<Lease | Driven> {
-    const { store, processes } = this.#rooms
+    const { store } = this.#rooms
     // Processes of a dead owner are killed before the plan is ours: if we died in between, our successor would only know of our processes.
     const holder = await store.leases.holder(plan)
     const over = holder === null || holder.alive ? null : holder
     if (over !== null) {
-      const { ended, left } = await processes.endOwner(over.owner)
-      if (ended > 0) await this.#livedUntilNow(over.owner)
+      const { ended, left } = await this.#endOwner(over.owner)
       found.hasEndedProcesses = ended > 0
       if (left > 0) return { status: 'held', holder: over }
     }
     const claimed = await this.#claim(plan, owner, over?.owner ?? null)
     if (claimed === null) return { status: 'lost' }
     return claimed.ok ? claimed.lease : { status: 'held', holder: claimed.holder }
+  }
+
+  /** Once for all plans of the owner, because the processes of the whole machine are looked at. None can begin for an owner that is dead. */
+  #endOwner(owner: string): ReturnType<Rooms['processes']['endOwner']> {
+    const known = this.#ended.get(owner)
+    if (known !== undefined) return known
+    const ended = this.#rooms.processes.endOwner(owner).then(async result => {
+      if (result.ended > 0) await this.#livedUntilNow(owner)
+      return result
+    })
+    const forget = () => void this.#ended.delete(owner)
+    ended.then(({ left }) => {
+      if (left > 0) forget()
+    }, forget)
+    if (this.#ended.size >= OWNERS_MAX) this.#ended.clear()
+    this.#ended.set(owner, ended)
+    return ended
   }
 
   /** Processes of a dead owner were found alive, so recent changes of its files may be their work. */

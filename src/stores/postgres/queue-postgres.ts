@@ -5,7 +5,7 @@ import type { Millis, PlanId } from '../../domain/id.ts'
 import type { Queue, QueueStanding } from '../../queues/queue.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import { isAlive } from '../leases/liveness.ts'
-import type { Entry, PlansWorkspace, PlanWorkspace, Shared } from '../store.ts'
+import { type Entry, type PlansWorkspace, type PlanWorkspace, type Shared, StoreRefused } from '../store.ts'
 import { AS_OWNER } from './append.ts'
 import type { Query } from './connection/connection.ts'
 import { HORIZON, OWNER, ownerOf } from './rows.ts'
@@ -45,15 +45,21 @@ const OWNERS_MS = 200
 interface Room {
   readonly read: Query
   readonly write: Query
+  readonly register: Query
   readonly clock: Clock
   readonly host: Host
   readonly workspace: PlansWorkspace
 }
 
 export async function sharedOn(room: Room): Promise<Shared> {
-  const { read, write, workspace, host } = room
+  const { read, register, workspace, host } = room
   // Copied plans work where the database is opened first.
-  await write('SELECT see_workspace($1, $2, $3)', [workspace.id, host.host, workspace.root])
+  try {
+    await register('SELECT see_workspace($1, $2, $3)', [workspace.id, host.host, workspace.root])
+  } catch (error) {
+    // A process whose role only reads.
+    if (!(error instanceof StoreRefused)) throw error
+  }
   return {
     here: { workspace: workspace.id, root: workspace.root },
     queue: labels => new QueuePostgres(room, [...labels]),

@@ -61,6 +61,7 @@ export class StorePostgres extends StoreOnTables {
     const now = (): Millis => clock.now()
     const [reader, feed] = [await Link.open(url, patienceMs), await Link.open(url, patienceMs)]
     const fetching = linkWhenAsked(url)
+    const [looking, queueing] = [linkWhenAsked(url), linkWhenAsked(options.appendUrl ?? url)]
     try {
       await migrate(await feed.client(), now())
       await refuseUnfinished(feed.query)
@@ -106,8 +107,10 @@ export class StorePostgres extends StoreOnTables {
       blobs,
       changes,
       shared: await sharedOn({
-        read: reader.query,
-        write: writer.query,
+        // Of their own: the others are in the middle of a read or an append.
+        read: looking.query,
+        write: queueing.query,
+        register: writer.query,
         clock,
         host: options.host,
         workspace,
@@ -121,7 +124,7 @@ export class StorePostgres extends StoreOnTables {
       close: async () => {
         await transactions.close()
         stop()
-        await Promise.all([writer, reader, feed, fetching].map(link => link.close()))
+        await Promise.all([writer, reader, feed, fetching, looking, queueing].map(link => link.close()))
       },
     })
   }
