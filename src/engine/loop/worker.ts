@@ -17,7 +17,7 @@ import { type LoopOptions, PlanLoop } from './plan-loop.ts'
 import { rescue } from './rescuer.ts'
 import { missingFolder, ShortageMet } from './shortage.ts'
 
-const OWNERS_MAX = 1_000
+const ENDED_MS = 2_000
 
 export class WorkerLocal implements Worker {
   readonly #rooms: Rooms
@@ -29,8 +29,12 @@ export class WorkerLocal implements Worker {
   #about: string | undefined
   /** The fence under which each plan was driven here last. */
   readonly #fences = new Map<PlanId, number>()
-  /** Dead owners whose processes are being ended, or are. */
-  readonly #ended = new Map<string, ReturnType<Rooms['processes']['endOwner']>>()
+  /** The dead owner whose processes were ended last. */
+  #ended: {
+    readonly owner: string
+    readonly until: number
+    readonly result: ReturnType<Rooms['processes']['endOwner']>
+  } | null = null
 
   constructor(rooms: Rooms) {
     this.#rooms = rooms
@@ -185,21 +189,17 @@ export class WorkerLocal implements Worker {
     return claimed.ok ? claimed.lease : { status: 'held', holder: claimed.holder }
   }
 
-  /** Once for all plans of the owner, because the processes of the whole machine are looked at. None can begin for an owner that is dead. */
+  /** Once for all plans of the owner that are taken over now, because the processes of the whole machine are looked at. */
   #endOwner(owner: string): ReturnType<Rooms['processes']['endOwner']> {
-    const known = this.#ended.get(owner)
-    if (known !== undefined) return known
-    const ended = this.#rooms.processes.endOwner(owner).then(async result => {
-      if (result.ended > 0) await this.#livedUntilNow(owner)
-      return result
+    const { clock, processes } = this.#rooms
+    const known = this.#ended
+    if (known !== null && known.owner === owner && known.until > clock.monotonic()) return known.result
+    const result = processes.endOwner(owner).then(async ended => {
+      if (ended.ended > 0) await this.#livedUntilNow(owner)
+      return ended
     })
-    const forget = () => void this.#ended.delete(owner)
-    ended.then(({ left }) => {
-      if (left > 0) forget()
-    }, forget)
-    if (this.#ended.size >= OWNERS_MAX) this.#ended.clear()
-    this.#ended.set(owner, ended)
-    return ended
+    this.#ended = { owner, until: clock.monotonic() + ENDED_MS, result }
+    return result
   }
 
   /** Processes of a dead owner were found alive, so recent changes of its files may be their work. */
