@@ -154,11 +154,8 @@ const OF_A_PLAN = [
   'plans',
 ]
 
-/**
- * For a role that may call them, and nothing else: see `roles.ts`. Without scans of whole tables, because a plan that was made while the
- * tables were small is kept for as long as the connection.
- */
-export const AS_OWNER = `SECURITY DEFINER SET search_path = ${SCHEMA}, pg_temp SET enable_seqscan = off`
+/** For a role that may call them, and nothing else: see `roles.ts`. */
+export const AS_OWNER = `SECURITY DEFINER SET search_path = ${SCHEMA}, pg_temp`
 
 /** Returns the position of the first entry, and the numbers of the items that were passed over, from 0 on. */
 export const APPEND = `
