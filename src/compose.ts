@@ -3,13 +3,14 @@
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { VERSION } from './cli/version.ts'
 import type { Composed, ComposeOptions } from './composition/composition.ts'
 import { databaseOf, workspaceIdIn } from './composition/database.ts'
 import { ABOUT, type Environment, failpointOf, leaseMsOf, quotaOf } from './composition/environment.ts'
 import { onceEach, whenAsked } from './composition/lazy-room.ts'
 import { locate, makeStateDir, NoState } from './composition/state-folder.ts'
+import { agentProgram, type Programs } from './domain/result.ts'
 import { systemClock } from './engine/clock.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import { LifeSignFiles } from './engine/files/life-signs.ts'
@@ -21,8 +22,9 @@ import { findExtra, hasExtra, missingFailure, openExtra, withoutExtra } from './
 import { QueueLocal } from './queues/local.ts'
 import type { Models, ModelsPlace } from './runners/models.ts'
 import { processTree } from './runners/run/process-tree.ts'
-import type { Runner } from './runners/runner.ts'
+import type { KnownAgent, Runner } from './runners/runner.ts'
 import { type ExtraRunner, openRunners } from './runners/runners.ts'
+import { programsIn } from './safety/find-program.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
 import { thisHost } from './stores/leases/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
@@ -92,11 +94,12 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const onProgress: OnProgress = progress => listener(progress)
   const files = (folder: string) =>
     filesIn(folder, { stateDir, blobs: store.blobs, now: clock.now, environment, onProgress, failpoint })
+  const programs = programsIn(environment, root, join(stateDir, 'versions'))
   const rooms: Rooms = {
     store,
     ...files(root),
     at: onceEach(place => {
-      const folder = join(root, place)
+      const folder = resolve(root, place)
       return { ...rooms, ...files(folder), root: folder, environment: { ...environment, ...ownGit(stateDir) } }
     }),
     runners,
@@ -122,6 +125,13 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     environment,
     agentLogin: async agent =>
       (await (await findExtra('agents'))?.loginOf({ environment, root, stateDir }, agent)) ?? null,
+    programs: async how => ({
+      ...(await programs(how)),
+      // What an attempt of an agent ran with is in its outcome.
+      ...(how.asks
+        ? {}
+        : agentPrograms((await (await findExtra('agents'))?.listAgents({ environment, root, stateDir })) ?? [])),
+    }),
     leaseMs: leaseMsOf(environment),
     ...(options.agentPatienceMs === undefined ? {} : { agentPatienceMs: options.agentPatienceMs }),
     about: ABOUT,
@@ -152,6 +162,14 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     },
   }
 }
+
+const agentPrograms = (agents: readonly KnownAgent[]): Programs =>
+  Object.fromEntries(
+    agents.map(({ name, program, version }) => [
+      agentProgram(name),
+      program === null ? null : { path: program, version },
+    ]),
+  )
 
 /** What this build can carry out, for who only wants to know. */
 export const listRunners = (): ReturnType<typeof openRunners> =>

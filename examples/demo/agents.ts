@@ -1,6 +1,6 @@
 // `npm run demo:agents`: two different real coding agents repair two parts of a repository at once, each in a worktree of its own. Their model
 // follows a script, so nothing is paid and no network is needed. One agent is really killed; a person approves; all of it is rolled
-// back and done again.
+// back and done again. Then three agents race for one task: one cheats, one is wrong, one is right.
 // Needs the extras: agents
 
 import { execFileSync, spawn } from 'node:child_process'
@@ -19,6 +19,13 @@ const folder = join(top, '.cache', `demo-agents-${process.pid}`)
 const root = join(folder, 'work')
 const PARTS = { sum: ['a - b', 'a + b', '1, 2', '3'], product: ['a / b', 'a * b', '2, 3', '6'] } as const
 type Part = keyof typeof PARTS
+const RACE = [
+  {
+    shell:
+      'case $PLANFOLD_TRY in 1) echo > sum.test.js;; 2) sed -i "s#a - b#a * b#" sum.js;; 3) sed -i "s#a - b#a + b#" sum.js;; esac; true',
+  },
+  { say: 'I am done.' },
+]
 const DEADLINE_MS = 120_000
 
 makeRepository()
@@ -44,7 +51,7 @@ const steps = (part: Part) => [
 const model = await scriptedModel(
   agentScript({
     root,
-    scripts: { sum: steps('sum'), product: steps('product') },
+    scripts: { sum: steps('sum'), product: steps('product'), race: RACE },
     onStep: (script, step) => {
       if (script !== 'product' || step !== 1 || isKilled) return
       isKilled = true
@@ -79,6 +86,11 @@ say('4. And done again')
 await expectExit(4, 'resume', 'repair-both')
 await expectExit(0, 'approve', 'repair-both', 'review', '-m', 'right again')
 await mustBe('repaired')
+say('5. Three agents race for one task in the workspace: one cheats, one is wrong, one is right')
+writeFileSync(join(root, 'race.yaml'), raceText())
+await expectExit(0, 'run', 'race.yaml')
+await expectExit(0, 'show', 'race', '--compare', 'sum')
+if (!readFileSync(join(root, 'sum.js'), 'utf8').includes('a + b')) fail('the right one did not win')
 console.log(`\nDone. The model was asked ${model.served.calls} times; the count of Planfold is:`)
 console.log((await planfold('models', 'usage')).out)
 await model.close()
@@ -104,6 +116,20 @@ tasks:
 ${task('sum', first!)}${task('product', second!)}  - id: review
     needs: [sum, product]
     gate: approval
+`
+}
+
+function raceText(): string {
+  const racing = [first!, second!, first!].map(({ name, wire }) => `{ use: ${name}, model: ${testModel(wire)} }`)
+  return `planfold: 1
+name: race
+tasks:
+  - id: sum
+    agent: ${racing[0]}
+    instruction: "Make the test of sum.js pass. [script race]"
+    write: [sum.js]
+    tries: { with: [${racing.join(', ')}] }
+    accept: [{ check: [node, sum.test.js] }]
 `
 }
 

@@ -18,7 +18,7 @@ import { OutputLines, PlainReporter } from './live/plain-lines.ts'
 import type { Reporter } from './live/reporter.ts'
 import { Mirror, type MirrorOption, mirrorFolder } from './plan-mirror.ts'
 import { stopping } from './terminal/interrupt.ts'
-import { tellEnd } from './text/run-summary.ts'
+import { tellEnd, workerFor } from './text/run-summary.ts'
 import { DrivingShort, scopeWaitLine, shortEnd, thrownShort } from './text/wait-text.ts'
 
 // Says once that the plan has ended, or that nothing more can start, and only notifications are still being sent: a hook that
@@ -186,7 +186,6 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     }
     if (driven.status === 'lost') throw await lostTo(composed, plan, name)
     if (driven.status === 'short') throw shortEnd(name, driven.shortage)
-    if (driven.status === 'elsewhere') throw elsewhere(`'${name}'`, driven)
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary !== null) await follower.reach(summary.version)
   } catch (error) {
@@ -215,6 +214,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
           interrupted,
           left,
           held: heldOf(driven),
+          elsewhere: driven.status === 'elsewhere' ? driven : null,
           rollback: whyStopped(rolledBack),
           continuedBy: task.continuedBy,
         })
@@ -225,20 +225,6 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
 const isLeft = async ({ engine }: Composed, { plan, leaves }: DriveTask): Promise<boolean> =>
   leaves !== undefined &&
   (await engine.ask({ type: 'summary', plan }))?.waiting.some(({ task }) => task === leaves) === true
-
-/** Another worker has to drive it. */
-function elsewhere(
-  name: string,
-  { reason, labels, secret }: Extract<Driven, { readonly status: 'elsewhere' }>,
-): CliError {
-  const worker = ['planfold worker', ...labels.map(label => `--label ${label}`)].join(' ')
-  const where = labels.length === 0 ? 'there' : 'where that is'
-  const hint =
-    secret === undefined
-      ? `${where}, start \`${worker}\``
-      : `configure it here: planfold secrets set ${secret} --env ${secret}; or start \`${worker}\` where it is`
-  return new CliError(EXIT.waits, 'elsewhere', `${name} cannot be driven here: ${reason}`, hint)
-}
 
 const heldOf = (driven: Driven) => (driven.status === 'rested' ? (driven.held ?? []) : [])
 
@@ -441,7 +427,8 @@ export async function carryOut(
         onOutput: (task, text) => reporter?.output(task, text),
       })
       if (driven.status === 'short') throw new DrivingShort(driven.shortage.message)
-      if (driven.status === 'elsewhere') throw elsewhere('the plan', driven)
+      if (driven.status === 'elsewhere')
+        throw new CliError(EXIT.waits, 'elsewhere', `the rollback waits: ${driven.reason}`, workerFor(driven))
       if (driven.status === 'held') {
         if (by === null) {
           by = driven.holder

@@ -116,7 +116,7 @@ export async function refuseUnreadablePolicy(context: Context, { message }: Refu
 }
 
 export function placedAround(file: Pick<PlanFile, 'locate'> | null, fault: SurroundingFault): FileDiagnostic {
-  const { severity, elsewhere, ...inPlan } = fault
+  const { severity, elsewhere, atStart: _, ...inPlan } = fault
   if (elsewhere !== undefined && elsewhere !== null) return { severity, hint: fault.hint, ...elsewhere }
   if (file === null) throw new Error(`bug: a fault of no plan: ${fault.message}`)
   return { ...file.locate(inPlan), severity }

@@ -21,6 +21,7 @@ import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { PolicyAgain } from './policy/policy-layer.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, WorkspaceStamp, Wrote } from './result.ts'
 import type { Shortage } from './shortage.ts'
+import type { RaceRound, Tried, TriesVerdict } from './tries/race.ts'
 
 export type Command =
   /** `imported`: tasks that had ended when the plan was written. */
@@ -156,7 +157,15 @@ export type Command =
       readonly settings?: SettingsCaps
     } & AttemptOf)
   | { readonly type: 'settle'; readonly id: string; readonly actual: Spend }
+  /** What happened in the race of a running attempt. */
+  | ({ readonly type: 'race'; readonly step: RaceStep } & AttemptOf)
   | { readonly type: 'raise'; readonly add: Amounts; readonly task?: TaskName; readonly by: string }
+
+export type RaceStep =
+  | ({ readonly is: 'began' } & RaceRound)
+  | ({ readonly is: 'tried' } & Tried)
+  | { readonly is: 'judged'; readonly judge?: TriesVerdict }
+  | ({ readonly is: 'applied' } & Omit<FieldsOf<'race.applied'>, keyof AttemptOf>)
 
 /** What happens to completed work that is unsafe to repeat when it, or what it depends on, changed. */
 export type UnsafeWork = 'refuse' | 'repeat' | 'keep'

@@ -23,6 +23,7 @@ import { howToStartOver } from './rules/start-over.ts'
 import * as taskOrders from './rules/task-orders.ts'
 import { recover, turn } from './rules/turn.ts'
 import type { PlanState } from './state/state.ts'
+import { raceStep } from './tries/race-step.ts'
 
 export type Decision =
   | { readonly ok: true; readonly events: readonly Event[] }
@@ -130,6 +131,8 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
       return reserve(draft, command)
     case 'settle':
       return settleSpend(draft, command)
+    case 'race':
+      return raceStep(draft, command)
     case 'raise':
       return raiseBudget(draft, command)
     case 'note':

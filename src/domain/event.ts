@@ -39,6 +39,7 @@ import type {
 } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
+import type { Judged, RaceRound, Tried } from './tries/race.ts'
 
 // Data that clients keep on a plan: tasks appended to a draft, annotations that the engine ignores, evaluations of results.
 
@@ -167,6 +168,10 @@ export interface Feedback {
   readonly from: TaskName
   readonly by: string
   readonly text: string
+  /** The run that it is about. Absent in older journals. */
+  readonly visit?: number
+  /** From a review: the next run continues the conversation of this one. */
+  readonly review?: true
 }
 
 // Spending under a budget. Attempts, time and output are counted from the events of attempts.
@@ -191,8 +196,33 @@ export type BudgetEvent =
       readonly by: string
     }
 
+/** What a plan was made in, as its author says. The engine never reads it. */
+export interface PlanContext {
+  readonly files?: readonly string[]
+  readonly constraints?: readonly string[]
+  /** An excerpt of the conversation that led to it. */
+  readonly conversation?: string
+  /** HEAD of the repository, as Planfold found it. */
+  readonly commit?: string
+}
+
+/** An attempt of a task with `tries` runs several times, each in a folder of its own. */
+export type RaceEvent =
+  | ({ readonly type: 'race.began' } & RaceRound & AttemptOf)
+  | ({ readonly type: 'race.tried' } & Tried & AttemptOf)
+  | ({ readonly type: 'race.judged'; readonly round: number } & Judged & AttemptOf)
+  /** Its changes are about to be written into the workspace. */
+  | ({
+      readonly type: 'race.applied'
+      /** The manifest of the files that they replace. */
+      readonly saved: Sha256
+      /** Edits made since the race began that they replace, as a person chose. */
+      readonly overwrote?: readonly string[]
+    } & AttemptOf)
+
 export type Event =
   | JudgementEvent
+  | RaceEvent
   | ClientEvent
   | BudgetEvent
   | ({ readonly type: 'network.decided' } & NetworkDecided)
@@ -216,6 +246,7 @@ export type Event =
       readonly forkedAt?: number
       /** All files at the start of the fork; what it changed is found by comparison with them. */
       readonly start?: Sha256
+      readonly context?: PlanContext
     }
   | {
       readonly type: 'plan.revised'
@@ -284,6 +315,8 @@ export type Event =
       readonly task: TaskName
       readonly outcome: string
       readonly to: readonly TaskName[]
+      /** The words of the task that decided, for those it leads to. */
+      readonly feedback?: Feedback
     }
   | ({
       readonly type: 'attempt.started'
@@ -406,7 +439,16 @@ export type Event =
   | ({ readonly type: 'rollback.stopped' } & RollbackOutcome & { readonly failure: Failure })
   /** The outputs of completed tasks that changed since; empty when all are intact again. */
   | { readonly type: 'outputs.checked'; readonly lost: readonly LostOutput[] }
-  | { readonly type: 'note.added'; readonly text: string; readonly task?: TaskName; readonly place?: NotePlace }
+  | {
+      readonly type: 'note.added'
+      readonly text: string
+      readonly task?: TaskName
+      readonly place?: NotePlace
+      /** What a critic, a review or a person said about an attempt of the task, for all later attempts. */
+      readonly kind?: 'lesson'
+      readonly about?: { readonly visit: number; readonly attempt: number }
+      readonly by?: string
+    }
 
 /** What a note is about: a field of its task, or of the plan when there is no task; a line of that text, or of the plan file. */
 export interface NotePlace {

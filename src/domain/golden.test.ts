@@ -858,6 +858,36 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     journal.succeed('use')
     return journal
   },
+  race: () => {
+    const scope = { write: ['src/**'], network: [] } as const
+    const definition = plan('race', task('mend', { ...scope, tries: { with: 2, rounds: 2, judge: { by: 'model' } } }))
+    const journal = begin(definition)
+    journal.prepare('mend', { preimage: numberedSha(7) })
+    const of = { type: 'race', task: name('mend'), visit: 1, attempt: 1 } as const
+    const changed = (sha: number, lines: number) => ({ changes: numberedSha(sha), paths: 1, lines })
+    const left = { tries: 1, why: '3 tries would cost about 3 USD, and 2 USD of the budget is left' }
+    journal.must({ ...of, step: { is: 'began', round: 1, start: numberedSha(1), of: ['run', 'run'], left } })
+    const reason = 'check failed: npm test (exit 1)'
+    journal.must({
+      ...of,
+      step: { is: 'tried', round: 1, number: 2, by: 'run', ended: 'failed', reason, ...changed(2, 4) },
+    })
+    journal.must({ ...of, step: { is: 'tried', round: 1, number: 1, by: 'run', ended: 'passed', ...changed(3, 9) } })
+    const best = { round: 1, number: 1 }
+    const judge = { by: 'local/model-3', best, says: 'it is the clearest', improve: 'the name is misspelt' }
+    journal.must({ ...of, step: { is: 'judged', judge } })
+    const second = { round: 2, start: numberedSha(1), of: ['run', 'run'], from: best } as const
+    journal.must({ ...of, step: { is: 'began', ...second, findings: judge.improve } })
+    journal.must({ ...of, step: { is: 'tried', round: 2, number: 1, by: 'run', ended: 'stopped', ...changed(4, 9) } })
+    journal.settle('mend', interrupted())
+    journal.prepare('mend', { preimage: numberedSha(7) })
+    const again = { ...of, attempt: 2 } as const
+    journal.must({ ...again, step: { is: 'tried', round: 2, number: 2, by: 'run', ended: 'passed', ...changed(5, 8) } })
+    journal.must({ ...again, step: { is: 'judged' } })
+    journal.must({ ...again, step: { is: 'applied', saved: numberedSha(6), overwrote: ['src/a.js'] } })
+    journal.succeed('mend')
+    return journal
+  },
 }
 
 if (process.env.UPDATE_GOLDEN === '1') {
@@ -936,6 +966,12 @@ describe('the golden journals', () => {
       'attempt.succeeded': 'a completed',
       'attempt.failed': 'research failed (attempt 2): it said no',
       'attempt.lost': 'research interrupted: no sign of life',
+      'race.began':
+        'mend: 2 tries begin (run, run); 1 more try left out: 3 tries would cost about 3 USD, and 2 USD of the budget is left',
+      'race.tried': 'mend: try 2 (run) failed: check failed: npm test (exit 1) (1 path, 4 lines)',
+      'race.judged': 'mend: try 2-2 is the best: it changed the fewest lines',
+      'race.applied':
+        'mend: the changes of the best try go into the workspace; edits of src/a.js are replaced and backed up',
       'report.refused':
         "report of write not accepted, the claim stays: not accepted: 'outputs.tests >= 10' does not hold (outputs.tests is 3)",
       'outputs.checked': "changed or missing: output 'report' of make (report.json is changed)",

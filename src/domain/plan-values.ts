@@ -1,7 +1,7 @@
 // Values in the fields of a plan that do not refer to its tasks: commands, criteria, edits, impacts, approvers.
 
 import type { TaskName } from './id.ts'
-import { wordList } from './json.ts'
+import { type Json, wordList } from './json.ts'
 
 /** Who may decide; anyone when no role is given. So many different people must approve; one can reject. */
 export interface Approvers {
@@ -51,6 +51,26 @@ export type FailureKind = (typeof FAILURE_KINDS)[number]
 
 /** A list is argv; a script is text for `sh -eu`. */
 export type CommandLine = { readonly argv: readonly string[] } | { readonly script: string }
+
+/** An attempt with `tries` runs several times, each in a folder of its own; see tries/race.ts. */
+export interface Tries {
+  /** The agents, one try each; or how often the task's own agent or command is tried. */
+  readonly with: number | readonly NonNullable<Json>[]
+  /** The first one that passes ends the others. */
+  readonly first?: true
+  /** Who decides between tries that pass equally well; absent: the smaller difference wins. */
+  readonly judge?: TriesJudge
+  /** Runs in the folder of each try before it begins, and makes what the ignore rules match. */
+  readonly prepare?: CommandLine
+  /** So often all begin again from the best one; 1 when absent. */
+  readonly rounds?: number
+}
+
+export interface TriesJudge {
+  /** As read by plan-rules/judge.ts; never a task. */
+  readonly by: NonNullable<Json>
+  readonly instruction?: string
+}
 
 export const GATE_TYPES = wordList('approval diff decision question schema invariant tests budget')
 export type GateType = (typeof GATE_TYPES)[number]

@@ -16,6 +16,7 @@ import type {
   OutputSource,
   Retry,
   SandboxMode,
+  Tries,
 } from './plan-values.ts'
 import type { CommandRules } from './policy/command-rules.ts'
 
@@ -79,6 +80,8 @@ export interface TaskDefinition {
   readonly when?: string
   readonly timeoutMs?: number
   readonly retry?: Retry
+  /** An attempt is the best of several tries. */
+  readonly tries?: Tries
   /** Higher first; default 0. */
   readonly priority?: number
   readonly inputs?: JsonObject
@@ -122,6 +125,8 @@ export interface TaskDefinition {
   readonly estimateMs?: number
   readonly budget?: Budget
   readonly capabilities?: readonly string[]
+  /** Who looks at its work when its checks pass. */
+  readonly review?: Review
   readonly forEach?: ForEach
   readonly matrix?: Matrix
   readonly extra?: JsonObject
@@ -129,6 +134,8 @@ export interface TaskDefinition {
   readonly bound?: Bound
   /** It has only the needs of its group, and an outcome leads to it. Made by `expand.ts`. */
   readonly sleeps?: true
+  /** It reviews this task. Made by `expand.ts`, never written or printed. */
+  readonly reviews?: { readonly of: TaskName; readonly times: number }
   /** For a group whose children are unknown: the tasks they may lead to, which are dormant meanwhile. Never written. */
   readonly leads?: readonly TaskName[]
 }
@@ -163,6 +170,7 @@ export const TASK_FIELDS = {
   probe: { value: 'command', change: 'action' },
   timeoutMs: { key: 'timeout', value: 'duration', change: 'budget', inherit: 'copied' },
   retry: { value: 'retry', change: 'budget', inherit: 'copied' },
+  tries: { value: 'tries', change: 'action', work: true },
   timeboxMs: { key: 'timebox', value: 'duration', change: 'budget', inherit: 'copied', label: 'Timebox' },
   priority: { value: 'number', change: 'budget', inherit: 'copied', shared: true },
   expect: { value: 'expression', change: 'criteria', work: true },
@@ -186,10 +194,12 @@ export const TASK_FIELDS = {
   estimateMs: { key: 'estimate', value: 'duration', change: 'budget', label: 'Estimate' },
   budget: { value: 'budget', change: 'budget' },
   capabilities: { value: 'lines', change: 'scope' },
+  review: { value: 'review', change: 'criteria', relates: true },
   extra: { value: 'data', change: 'other' },
   bound: { key: null, value: 'bound', change: 'other', work: true },
   sleeps: { key: null, value: 'flag', change: 'other' },
   leads: { key: null, value: 'names', change: 'other' },
+  reviews: { key: null, value: 'reviewed', change: 'other' },
 } as const satisfies { readonly [K in keyof Required<TaskDefinition>]: TaskField<Required<TaskDefinition>[K]> }
 
 export interface TaskField<T = unknown> {
@@ -243,10 +253,13 @@ export interface TaskValues {
   /** For people; `${{ … }}` is resolved when the task begins or is claimed. */
   readonly prose: string
   readonly recovery: readonly RecoveryRule[]
+  readonly review: Review
+  readonly reviewed: NonNullable<TaskDefinition['reviews']>
   readonly retry: Retry
   readonly sandbox: 'off'
   readonly template: string
   readonly text: string
+  readonly tries: Tries
   readonly undo: Action | CompensatingTask
   readonly variables: readonly string[]
 }
@@ -274,6 +287,19 @@ export type ForEach =
   | { readonly items: readonly Json[]; readonly in?: string }
 
 export type Matrix = { readonly [axis: string]: readonly Json[] }
+
+/** `by` as it was written, see `plan-rules/judge.ts`. */
+export interface Review {
+  readonly by: Json
+  /** How often it may send the task back. */
+  readonly times?: number
+  /** What to look for besides. */
+  readonly instruction?: string
+  /** So many questions to a model; the majority counts. */
+  readonly vote?: number
+  /** After that: a person decides (default), or it fails. */
+  readonly capped?: 'ask' | 'fail'
+}
 
 export interface FailureMode {
   readonly name: string

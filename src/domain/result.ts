@@ -31,6 +31,8 @@ interface Ended {
   readonly unheld?: true
   readonly git?: readonly GitOperation[]
   readonly model?: ModelUse
+  /** The programs of the machine that are not as recorded before, by an earlier attempt of any task. */
+  readonly programs?: Programs
 }
 
 export interface Succeeded extends Ended {
@@ -281,4 +283,37 @@ export function besideSentences(
           `${listed(changed)} changed while ${task} ran, although ${changed.length === 1 ? 'it is' : 'they are'} not in its \`write\`; ${unknown}`,
         ]),
   ]
+}
+
+// The programs with which an attempt ran: node, python, git, sandbox, and `agent NAME`.
+
+export interface UsedProgram {
+  readonly path: string
+  /** Null if it does not say it. */
+  readonly version: string | null
+  /** For an agent: the model it was instructed to ask. */
+  readonly model?: string
+}
+
+/** Null: not found any more. */
+export interface Programs {
+  readonly [name: string]: UsedProgram | null
+}
+
+export const agentProgram = (name: string): string => `agent ${name}`
+
+/** Those that differ from what is recorded; undefined if none does. */
+export function changedPrograms(recorded: Programs | null, now: Programs): Programs | undefined {
+  const changed = Object.entries(now).filter(([name, program]) => !isSame(recorded?.[name] ?? null, program))
+  return changed.length === 0 ? undefined : Object.fromEntries(changed)
+}
+
+const isSame = (a: UsedProgram | null, b: UsedProgram | null): boolean =>
+  a?.path === b?.path && a?.version === b?.version && a?.model === b?.model
+
+/** `python 3.11.2 (/usr/bin/python3)` */
+export function programWords(name: string, program: UsedProgram | null): string {
+  if (program === null) return `no ${name}`
+  const { path, version, model } = program
+  return `${name} ${version ?? '(version unknown)'} (${path})${model === undefined ? '' : ` with the model ${model}`}`
 }

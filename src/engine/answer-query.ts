@@ -180,6 +180,12 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const would = await QUERIES.preview.run(rooms, { plan: state.id, task: id }).catch(() => null)
     return { ...page, card: titledCard!, preview: would?.text ?? null }
   }),
+  agentSteps: read(async (rooms, { plan, task }) => {
+    const state = await stateOf(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    if (state === null || found === undefined) return null
+    return await (await import('./records/task-page.ts')).stepsOf(rooms, state, found)
+  }),
   taskChanges: inspect(async (rooms, { plan, task, ...which }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
@@ -206,7 +212,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const found = await rooms.store.find(plan)
     return found === null
       ? null
-      : await (await import('./replay/replay.ts')).replay(rooms.store, found.plan, found.name)
+      : await (await import('./replay/replay.ts')).replay(rooms.store, found.plan, found.name, rooms.programs)
   }),
   checkpoints: read(async (rooms, { plan }) => {
     const state = await stateOf(rooms, plan)

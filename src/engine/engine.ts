@@ -29,6 +29,7 @@ export type {
   AskedQuestion,
   AuditTrail,
   Chain,
+  ChangesShown,
   CheckpointCard,
   CheckpointDiff,
   FilePreview,

@@ -5,6 +5,8 @@
 export const lazy = {
   adoptFork: lazily(() => import('./forks/adopt-fork.ts')),
   forkChanges: lazily(() => import('./forks/fork-changes.ts')),
+  runRace: lazily(() => import('./tries/run-race.ts')),
+  tryFolders: lazily(() => import('./tries/try-folder.ts')),
   taskWorktrees: lazily(() => import('./git/task-worktrees.ts')),
   rollbackPreview: lazily(() => import('./rollback/rollback-preview.ts')),
   attendant: lazily(() => import('./loop/attendant.ts')),
@@ -22,6 +24,7 @@ export const lazy = {
   lostOutputs: lazily(() => import('./files/lost-outputs.ts')),
   keptFiles: lazily(() => import('./files/kept-files.ts')),
   restoreScope: lazily(() => import('./files/restore-scope.ts')),
+  judgedWork: lazily(() => import('./judges/judged-work.ts')),
   judgeTests: lazily(() => import('./attempts/judge-tests.ts')),
   jsonValidation: lazily(() => import('../format/expression/json-validation.ts')),
   gitActions: lazily(() => import('./git/git-actions.ts')),

@@ -12,9 +12,10 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { GitStanding, LostOutput } from '../domain/result.ts'
+import type { GitStanding, LostOutput, UsedProgram } from '../domain/result.ts'
 import type { PlanState, SetBack } from '../domain/state/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
+import type { Race } from '../domain/tries/race.ts'
 import type { AuditLine } from '../domain/views/audit.ts'
 import type { Briefing, Card, Removed } from '../domain/views/board.ts'
 import type { Checkpoint } from '../domain/views/checkpoints.ts'
@@ -25,9 +26,10 @@ import type { Digest } from '../domain/views/digest.ts'
 import type { Handoff } from '../domain/views/handoff.ts'
 import type { InboxItem, Review } from '../domain/views/inbox.ts'
 import type { Became } from '../domain/views/inbox-history.ts'
+import type { AgentStep } from '../domain/views/pages/agent-lines.ts'
 import type { StoredText } from '../domain/views/pages/consent-text.ts'
 import type { ShownState } from '../domain/views/pages/plan-state.ts'
-import type { AttemptFacts, DecisionFacts } from '../domain/views/pages/task-page.ts'
+import type { AttemptFacts, DecisionFacts, LessonFacts } from '../domain/views/pages/task-page.ts'
 import type { ProposalCard } from '../domain/views/proposals.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { WireQueries } from '../format/wire/declarations.ts'
@@ -209,6 +211,12 @@ export interface Replay {
   /** The hash of the last valid entry; empty if there is none. */
   readonly head: string
   readonly fault: ReplayFault | null
+  /** Programs that are not on this machine as they were recorded last. Its version is null if it was never asked for here. */
+  readonly programs: readonly {
+    readonly name: string
+    readonly recorded: UsedProgram | null
+    readonly now: UsedProgram | null
+  }[]
 }
 
 export type ReplayFault = {
@@ -323,11 +331,14 @@ export type RollbackPreview =
 
 export interface TaskPage extends Omit<TaskRecord, 'card'> {
   readonly card: Card
+  /** The tries of its last attempt with `tries`. */
+  readonly race: Race | null
   readonly name: string
   readonly version: number
   readonly why: Hint
   readonly attempts: readonly AttemptFacts[]
   readonly decisions: readonly DecisionFacts[]
+  readonly lessons: readonly LessonFacts[]
   readonly criteria: readonly ContractLine[]
   /** What would run; null if the task has ended, or this is not known. */
   readonly preview: string | null
@@ -426,6 +437,8 @@ export interface Answers {
   logs: readonly StoredLog[] | null
   /** Everything a page shows of a task, without contents of files. */
   taskPage: TaskPage | null
+  /** What its agent did in all attempts, with the words and thoughts before; empty if it has none. At most 200. */
+  agentSteps: readonly AgentStep[] | null
   /** What an attempt changed in files, line by line. */
   taskChanges: ChangesShown | null
   /** The stored question of a gate, with all its texts. Null if it asks for no approval. */

@@ -4,6 +4,7 @@ import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
 import type { AgentLogin } from '../domain/plan-rules/agent-request.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
+import type { Programs } from '../domain/result.ts'
 import type { Queue } from '../queues/queue.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
@@ -25,7 +26,7 @@ export interface Rooms {
   readonly signs?: LifeSigns
   /** The repository around the workspace; it answers with a failure if there is none. Absent if git is off. */
   readonly git?: Git
-  /** The same with another folder as workspace, for plans that work elsewhere. */
+  /** The same with another folder as workspace, for plans that work elsewhere: relative to the workspace of the process, or absolute. */
   readonly at?: (place: string) => Rooms
   readonly runners: ReadonlyMap<ActionType, Runner>
   /** Runs commands in a sandbox; absent if none is used. */
@@ -51,6 +52,8 @@ export interface Rooms {
   readonly leaseMs: number
   /** The login of an agent, by its name; null: it has none that could be used. Absent: no agent is started. */
   readonly agentLogin?: (agent: string) => Promise<AgentLogin | null>
+  /** The programs of this machine; `asks`: it may start them for their version. Absent: they are not recorded. */
+  readonly programs?: (how: { readonly asks: boolean }) => Promise<Programs>
   /** How long an agent started by Planfold waits for a person before it is parked; ten minutes by default. */
   readonly agentPatienceMs?: number
   /** Facts for preconditions; of this machine by default. */

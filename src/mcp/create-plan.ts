@@ -10,6 +10,7 @@ import { slug } from '../format/text/slug.ts'
 import { type PlanWriteInput, taskInOurWords } from '../format/wire/agent-tools.ts'
 import { draftingBudget } from '../format/wire/budget.ts'
 import { readDefinition } from '../format/wire/definition.ts'
+import { planContext } from '../format/wire/orders.ts'
 import { type AgentWorker, assignWorker, withWorker, workerOf } from '../operations/agents/agent-worker.ts'
 import { refuseBudget, refuseLook } from '../operations/agents/plan-drafts.ts'
 import { findWorker } from '../operations/agents/worker-request.ts'
@@ -46,7 +47,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   if (input.start === true) await mustRun(room)
   const done = await createPlan(
     room.engine,
-    { ...create, taken: 'number', agent: room.engine.caller.actor },
+    { ...create, ...contextOf(input), taken: 'number', agent: room.engine.caller.actor },
     {
       start: input.start === true ? {} : undefined,
       submit: submit.once === undefined ? submit : { ...submit, ...asked },
@@ -90,6 +91,15 @@ export async function chooseWorker(
   const submit = once === undefined ? {} : { once: `${once}/worker` }
   const done = await assignWorker(engine, plan, worker, submit)
   if (!done.ok) throw new Refused(done.refusal, plan)
+}
+
+/** Always given, so that the commit is recorded. */
+function contextOf({ context = {} }: PlanWriteInput): Pick<Create, 'context'> {
+  const read = planContext.safeParse(context)
+  if (read.success) return { context: read.data }
+  throw new ToolError(
+    'error: this context cannot be kept\nhint: give {"files": ["src/a.ts"], "constraints": ["no new dependency"], "conversation": "the words that led to the plan"}',
+  )
 }
 
 /** Lists checks that need a person; the plan's author may prefer automatic ones. */

@@ -4,6 +4,7 @@ import { keyText } from '../domain/budget/budget-text.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
 import { numberOf } from '../domain/phrases.ts'
 import { askedSentence } from '../domain/views/gate-text.ts'
+import { stepLines } from '../domain/views/pages/agent-lines.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import { testLines } from '../domain/views/test-changes.ts'
 import { tickedIn } from '../domain/views/ticked-checks.ts'
@@ -50,6 +51,8 @@ export async function planRead(room: Room, input: PlanReadInput): Promise<string
       return await inbox(room, input)
     case 'task':
       return await taskText(room, input)
+    case 'steps':
+      return await stepsText(room, input)
     case 'answer':
       return await answerText(room, input)
     case 'changes':
@@ -206,6 +209,17 @@ async function taskText(room: Room, input: PlanReadInput): Promise<string> {
       : await findTask(room, input.plan, input.task)
   const lines = [DATA_NOTE, ...(await aboutTask(room, plan, task))]
   return withinBudget(lines, input.max_tokens, 'ask with more max_tokens')
+}
+
+/** The last step first: it explains the result. */
+async function stepsText(room: Room, input: PlanReadInput): Promise<string> {
+  const { plan, task } = await findTask(room, input.plan, input.task)
+  const steps = (await room.engine.ask({ type: 'agentSteps', plan, task })) ?? []
+  const lines = steps
+    .toReversed()
+    .flatMap(step => [`Attempt ${step.attempt}:`, ...stepLines(step).map(line => `| ${clean(line)}`)])
+  const head = lines.length === 0 ? `No steps of '${clean(task)}' are on record.` : 'Newest step first:'
+  return withinBudget([DATA_NOTE, head, ...lines], input.max_tokens, 'ask with more max_tokens')
 }
 
 async function completed({ engine }: Room, plan: PlanId): Promise<string> {

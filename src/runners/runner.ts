@@ -11,7 +11,7 @@ import type { Action, ActionType, CommandLine, Edit, EffectClass, TaskDefinition
 import type { AgentLogin } from '../domain/plan-rules/agent-request.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { NetworkTarget } from '../domain/plan-rules/network-rule.ts'
-import type { Failure } from '../domain/result.ts'
+import type { Failure, Programs } from '../domain/result.ts'
 import type { EarlierAttempt } from '../domain/views/board.ts'
 import type { Verdict } from '../safety/network/network-judge.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
@@ -65,8 +65,14 @@ export interface Attempt extends AttemptOf {
   readonly waitsSince?: Millis
   /** The comments of those who sent the task back. Passed on as PLANFOLD_FEEDBACK. */
   readonly feedback?: string
+  /** What was said about earlier runs of the task, besides `feedback`; oldest first. */
+  readonly lessons?: readonly string[]
+  /** The run whose conversation an agent continues; absent for its own. */
+  readonly conversation?: number
   /** The plan's default model, for a `model` task that names none. */
   readonly model?: string
+  /** Which of several tries of the attempt this is; they run side by side. Passed on as PLANFOLD_TRY. */
+  readonly tried?: string
   /** The hash of everything above that was resolved; absent for nothing. */
   readonly inputHash?: Sha256
 }
@@ -193,6 +199,7 @@ export type Outcome =
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
       readonly beyond?: Beyond
+      readonly programs?: Programs
     }
   | {
       readonly type: 'failed'
@@ -200,6 +207,7 @@ export type Outcome =
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
       readonly beyond?: Beyond
+      readonly programs?: Programs
       readonly begun?: false
     }
   /** An agent was stopped before the end of its turn, until a person answers. */
@@ -211,6 +219,7 @@ export type Outcome =
       readonly outputs?: JsonObject
       readonly model?: ModelReport
       readonly beyond?: Beyond
+      readonly programs?: Programs
     }
   /** Ended because `stop` fired, or to ask for more budget. `begun: false`: nothing was done. `until`: the time of the retry. */
   | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string; readonly until?: Millis }
@@ -270,8 +279,16 @@ export interface AgentFacts {
   readonly decisions: readonly string[]
   /** How earlier attempts ended, newest last. */
   readonly earlier: readonly EarlierAttempt[]
+  /** For a judge: the work of another task. Data, never instructions. */
+  readonly judged?: readonly JudgedText[]
   /** Files that changed since the start of this visit, by an earlier attempt or by others. */
   readonly changed: { readonly paths: readonly string[]; readonly more: number }
+}
+
+/** A part of the work that a judge is shown: redacted, and bounded. */
+export interface JudgedText {
+  readonly title: string
+  readonly text: string
 }
 
 /** The use of a model task. `recording` is redacted JSON for the content store. */
@@ -300,6 +317,7 @@ export interface AttemptMark {
   readonly owner: string
   readonly key: string
   readonly attempt: number
+  readonly tried?: string | undefined
   /** The first process of the attempt, which leads its session and group; null when unknown. */
   readonly leader: {
     readonly pid: number /** Clock ticks since boot; 0 when not known. */

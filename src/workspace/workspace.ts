@@ -24,8 +24,8 @@ export interface Workspace {
 
 export interface RestoreOptions {
   readonly keep?: ReadonlySet<string>
-  /** Paths with another target than the manifest's; the contents are stored. */
-  readonly write?: ReadonlyMap<string, TreeEntry>
+  /** Paths with another target than the manifest's, with their folders; the contents are stored. Null: nothing. */
+  readonly write?: ReadonlyMap<string, TreeEntry | null>
   /** Empty directories that were changed later than this stay. */
   readonly after?: Millis
   /** The differences that were approved. If others are found now, nothing is changed and the failure is transient. */

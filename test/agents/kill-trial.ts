@@ -10,11 +10,13 @@ import { join } from 'node:path'
 import type { AgentStep } from '../../src/extras/agents/agent-script.ts'
 import { exchangeKey } from '../../src/extras/models/wire.ts'
 import type { TrialResult } from './task-trials.ts'
-import { FIX, lastLines, openWorld, type Trial, type World } from './task-world.ts'
+import { FIX, lastLines, openWorld, type Staged, type Trial, type World } from './task-world.ts'
 
 /** It leaves something behind that writes on and on: it has to end with Planfold. */
 const WRITER = `nohup sh -c 'while sleep 0.1; do echo "// on and on" >> sum.js; done' >/dev/null 2>&1 </dev/null & node test.js`
 const STEPS: readonly AgentStep[] = [...FIX.slice(0, -2), { shell: WRITER }, ...FIX.slice(-1)]
+/** The store, where every write of the journal is seen. */
+const JOURNAL = /\.db-wal$/
 /** How long is looked whether something still writes. */
 const LOOK_MS = 400
 const GONE_MS = 3_000
@@ -27,18 +29,21 @@ export interface Killed extends TrialResult {
   readonly takenUp: number
 }
 
-export async function killTrial(trial: Trial, kills: number): Promise<Killed> {
-  const whole = await killAt(trial, Number.POSITIVE_INFINITY)
+/** With a plan of its own, it is killed at writes of the journal only; with `kills: null`, at each of them. */
+export async function killTrial(trial: Trial, wanted: number | null, staged?: Staged): Promise<Killed> {
+  const whole = await killAt(trial, Number.POSITIVE_INFINITY, staged)
   if (whole.fault !== null) return { faults: [`without a kill: ${whole.fault}`], told: '', kills: 0, takenUp: 0 }
+  const kills = wanted ?? whole.events
   const faults: string[] = []
   const stages = new Map<string, number>()
   let takenUp = 0
   let begunAnew = 0
   for (let point = 1; point <= kills; point++) {
     let at = Math.max(1, Math.round((whole.events * point) / (kills + 1)))
-    let one = await killAt(trial, at)
+    let one = await killAt(trial, at, staged)
     // Runs differ a little: one that ended before its n-th event is killed at an earlier one.
-    for (; one.stage === null && one.fault === null && at > 1; one = await killAt(trial, at)) at = Math.floor(at * 0.9)
+    for (; one.stage === null && one.fault === null && at > 1; one = await killAt(trial, at, staged))
+      at = Math.floor(at * 0.9)
     if (one.fault !== null) faults.push(`killed at event ${at} of ${whole.events} (${one.stage}): ${one.fault}`)
     stages.set(one.stage ?? 'never', (stages.get(one.stage ?? 'never') ?? 0) + 1)
     if (one.isTakenUp) takenUp++
@@ -61,7 +66,7 @@ interface KilledOnce {
   readonly fault: string | null
 }
 
-async function killAt(trial: Trial, point: number): Promise<KilledOnce> {
+async function killAt(trial: Trial, point: number, staged: Staged | undefined): Promise<KilledOnce> {
   rmSync(trial.folder, { recursive: true, force: true })
   let events = 0
   let child: ChildProcess | null = null
@@ -85,14 +90,17 @@ async function killAt(trial: Trial, point: number): Promise<KilledOnce> {
   let answered = 0
   const world = await openWorld(trial, {
     steps: STEPS,
+    staged,
     answersAfterMs: ANSWER_MS,
-    onAsked: onEvent,
+    onAsked: () => {
+      if (staged === undefined) onEvent()
+    },
     onAnswered: () => {
       answered++
-      onEvent()
+      if (staged === undefined) onEvent()
     },
   })
-  const watching = watchState(world.root, onWrite)
+  const watching = watchState(world.root, onWrite, staged === undefined ? /./ : JOURNAL)
   const session = join(world.root, '.planfold/agents')
   const fault = (text: string): KilledOnce => ({ events, stage, isTakenUp: false, hadSession: false, fault: text })
   try {
@@ -129,6 +137,8 @@ async function killAt(trial: Trial, point: number): Promise<KilledOnce> {
     const twice = later.filter(({ body }) => paid.has(keyOf(JSON.parse(body) as never))).length
     if (twice > 0) return fault(`${twice} recorded calls were paid twice`)
     if ((await lastOf(world, [])) > 0) return fault('processes lived on after its end')
+    const repeated = await againAfterSuccess(world)
+    if (repeated !== null) return fault(repeated)
     const isTakenUp = (await world.run('log', 'repair', '--output')).out.includes('took up conversation')
     const isTold = later.some(({ messages }) => messages.some(({ text }) => text.includes('You were interrupted')))
     return { events, stage, isTakenUp: isTakenUp || isTold, hadSession, fault: null }
@@ -136,6 +146,24 @@ async function killAt(trial: Trial, point: number): Promise<KilledOnce> {
     watching.close()
     await world.close()
   }
+}
+
+/** Which attempt began after its visit had succeeded; null for none. */
+async function againAfterSuccess(world: World): Promise<string | null> {
+  const { items = [] } = await world.ask<{ readonly items: readonly Entry[] }>('log', 'repair', '--limit', '500')
+  const succeeded = new Set<string>()
+  for (const { type, task, text } of items) {
+    if (type === 'task.reopened') succeeded.clear()
+    if (type === 'attempt.started' && succeeded.has(task ?? '')) return `${task} was done again: ${text}`
+    if (type === 'attempt.succeeded') succeeded.add(task ?? '')
+  }
+  return null
+}
+
+interface Entry {
+  readonly type: string
+  readonly task: string | null
+  readonly text: string
 }
 
 async function isCompleted(world: World): Promise<boolean> {
@@ -163,7 +191,7 @@ function hasSession(sessions: string): boolean {
 }
 
 /** Tells of every write in the state folder, in new folders too; not in the homes of agents, where they write as they like. */
-function watchState(root: string, onEvent: () => void): { close(): void } {
+function watchState(root: string, onEvent: () => void, files: RegExp): { close(): void } {
   const watchers = new Map<string, FSWatcher>()
   const add = (folder: string): void => {
     if (watchers.has(folder) || folder.endsWith('/home')) return
@@ -173,7 +201,7 @@ function watchState(root: string, onEvent: () => void): { close(): void } {
         watch(folder, (_, name) => {
           if (folder === root && name !== '.planfold') return
           look(folder)
-          onEvent()
+          if (files.test(name ?? '')) onEvent()
         }),
       )
       look(folder)

@@ -121,6 +121,9 @@ async function work(client: acp.AgentContext, sessionId: string, prompt: string)
     if (conversation.stop.signal.aborted) return end('cancelled')
     const { text, calls } = await askModel(conversation, usage)
     if (text !== '') await update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+    const names = calls.map(({ function: { name } }) => name).join(', ')
+    if (calls.length > 0)
+      await update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: `I call ${names}.` } })
     const answers: Message[] = []
     for (const { id, function: called } of calls) {
       const tool = TOOLS[called.name]

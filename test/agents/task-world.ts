@@ -5,7 +5,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AgentStep, agentScript } from '../../src/extras/agents/agent-script.ts'
+import { type AgentScriptOptions, type AgentStep, agentScript } from '../../src/extras/agents/agent-script.ts'
 import { makeTestFolder, testModel } from '../../src/extras/agents/test-agent.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
 import { type ScriptedReply, type ScriptedRequest, scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -22,6 +22,8 @@ export interface Trial {
 
 export interface WorldOptions {
   readonly steps: readonly AgentStep[]
+  /** In the place of a plan with one task that follows `steps`. */
+  readonly staged?: Staged
   /** Of the whole plan. */
   readonly budgetTokens?: number
   /** In a conversation that is taken up, the model goes on with the repair. */
@@ -29,6 +31,15 @@ export interface WorldOptions {
   readonly answersAfterMs?: number
   readonly onAsked?: () => void
   readonly onAnswered?: () => void
+}
+
+/** A plan, and what its model answers, depending on nothing but what it is told. */
+export interface Staged {
+  readonly plan: string
+  readonly scripts: AgentScriptOptions['scripts']
+  /** For what no agent asks. */
+  readonly answer?: (request: ScriptedRequest) => ScriptedReply
+  readonly isDone: (world: { read(file: string): string }) => boolean
 }
 
 export interface Run {
@@ -73,14 +84,19 @@ export async function openWorld({ agent, path, folder }: Trial, options: WorldOp
   git('init', '-q', '.')
   git('add', '-A')
   git('-c', 'user.name=t', '-c', 'user.email=t@example.com', 'commit', '-qm', 'init')
-  writeFileSync(join(root, 'plan.yaml'), planText(agent, options.budgetTokens))
-  const script = agentScript({ root, scripts: { go: options.steps, 'go-on': FIX.slice(-4) } }) as (
+  const { staged } = options
+  writeFileSync(join(root, 'plan.yaml'), staged?.plan ?? planText(agent, options.budgetTokens))
+  const script = agentScript({ root, scripts: staged?.scripts ?? { go: options.steps, 'go-on': FIX.slice(-4) } }) as (
     request: ScriptedRequest,
     index: number,
   ) => Promise<ScriptedReply>
   const model = await scriptedModel(async (request, index) => {
     options.onAsked?.()
-    const reply = await script(options.goesOn === true ? takenUp(request) : request, index)
+    const isAsked =
+      staged?.answer !== undefined && request.messages.some(({ text }) => text.includes('Why did it fail?'))
+    const reply = isAsked
+      ? staged.answer!(request)
+      : await script(options.goesOn === true ? takenUp(request) : request, index)
     if (options.answersAfterMs !== undefined) await new Promise(resolve => setTimeout(resolve, options.answersAfterMs))
     setImmediate(() => options.onAnswered?.())
     return { ...reply, usage: usageOf(request) }
@@ -124,7 +140,9 @@ export async function openWorld({ agent, path, folder }: Trial, options: WorldOp
       return { ...ended, did: readFileSync(file, 'utf8').split('\n').filter(Boolean) }
     },
     read: (file: string) => readFileSync(join(root, file), 'utf8'),
-    isFixed: () => readFileSync(join(root, 'sum.js'), 'utf8').includes('a + b'),
+    isFixed: () =>
+      staged?.isDone({ read: (file: string) => readFileSync(join(root, file), 'utf8') }) ??
+      readFileSync(join(root, 'sum.js'), 'utf8').includes('a + b'),
     /** What the gateway wrote down of calls that were answered, as it is on disk now. */
     recorded: () => recordedIn(join(root, '.planfold/models/attempts')),
     /** Processes that bear the mark of this place. */

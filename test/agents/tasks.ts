@@ -4,6 +4,7 @@
 //   npm run agents                         all
 //   npm run agents -- grok claude          these
 //   npm run agents -- pi --kills 20        so many kills for each
+//   npm run agents -- grok --only review   this trial alone
 // Needs the extras: agents, models
 
 import { spawnSync } from 'node:child_process'
@@ -13,10 +14,12 @@ import { parseArgs } from 'node:util'
 import { isStartable } from '../../src/extras/agents/agent-settings.ts'
 import { listAgents } from '../../src/extras/agents/find-agent.ts'
 import { stockRows } from '../../src/extras/agents/known-agents.ts'
+import { testModel } from '../../src/extras/agents/test-agent.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import { agentsPath, installAgents } from './installed.ts'
-import { killTrial } from './kill-trial.ts'
+import { type Killed, killTrial } from './kill-trial.ts'
+import { staged as secondOpinions } from './review-script.ts'
 import { attackTrial, budgetTrial, repairTrial, type TrialResult } from './task-trials.ts'
 import type { Trial } from './task-world.ts'
 
@@ -30,13 +33,23 @@ const KILLS = { many: 20, few: 2 }
 /** Agents that are tried at the same time: they mostly wait. */
 const AT_ONCE = 2
 
-const { values, positionals } = parseArgs({ options: { kills: { type: 'string' } }, allowPositionals: true })
+/** Those that review and are criticised, killed at writes of the journal: the first at each of them. */
+const SECOND_OPINIONS: ReadonlyMap<string, number | null> = new Map([
+  ['grok', null],
+  ['opencode', 3],
+  ['claude', 3],
+])
+
+const { values, positionals } = parseArgs({
+  options: { kills: { type: 'string' }, only: { type: 'string' } },
+  allowPositionals: true,
+})
 const names = stockRows()
   .filter(isStartable)
   .map(({ name }) => name)
 const unknown = positionals.filter(name => !names.includes(name))
 if (unknown.length > 0 || !/^\d{1,3}$/.test(values.kills ?? '3')) {
-  console.error(`npm run agents -- [AGENT …] [--kills NUMBER]; agents are ${names.join(', ')}`)
+  console.error(`npm run agents -- [AGENT …] [--kills NUMBER] [--only TRIAL]; agents are ${names.join(', ')}`)
   process.exit(2)
 }
 async function main(): Promise<number> {
@@ -51,7 +64,7 @@ async function main(): Promise<number> {
   const known = await listAgents({ environment: { PATH: path }, root: '/nonexistent', stateDir: '/nonexistent' })
   const wanted = known.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
   // What only one of them is asked: with Grok, which is there on every platform.
-  const isTested = !wanted.some(({ name }) => name === 'grok') || runTests()
+  const isTested = values.only !== undefined || !wanted.some(({ name }) => name === 'grok') || runTests()
   const tried = new Map<KnownAgent, Tried>()
   const waiting = [...wanted]
   const work = async (): Promise<void> => {
@@ -82,7 +95,7 @@ function runTests(): boolean {
 
 const HEAD = [
   ...['agent', 'version', 'road', 'repaired', 'attacks held', "tokens = server's", 'replay', 'half budget, more'],
-  ...['killed, resumed', 'seconds'],
+  ...['killed, resumed', 'reviewed; criticised', 'seconds'],
 ]
 
 interface Tried {
@@ -95,6 +108,7 @@ async function tryAgent(agent: KnownAgent, path: string): Promise<Tried> {
   const began = performance.now()
   let faults = 0
   const trial = async <T extends TrialResult>(name: string, run: (at: Trial) => Promise<T>): Promise<T | null> => {
+    if (values.only !== undefined && values.only !== name) return null
     const folder = join(CACHE, 'tasks', `${agent.name}-${name}`)
     rmSync(folder, { recursive: true, force: true })
     const from = performance.now()
@@ -110,12 +124,23 @@ async function tryAgent(agent: KnownAgent, path: string): Promise<Tried> {
   const parked = await trial('budget', at => budgetTrial(at, repaired?.tokens ?? 0))
   const kills = Number(values.kills ?? (MANY_KILLS.has(agent.name) ? KILLS.many : KILLS.few))
   const killed = kills === 0 ? null : await trial('kill', at => killTrial(at, kills))
-  const yes = (isSo: boolean | undefined): string => (isSo === true ? 'yes' : 'NO')
+  const opinions: (Killed | null)[] = []
+  const few = SECOND_OPINIONS.get(agent.name)
+  const points = values.kills === undefined ? few : Number(values.kills)
+  if (few !== undefined && points !== undefined && points !== 0)
+    for (const [name, staged] of Object.entries(secondOpinions(agent.name, testModel(agent.wire))))
+      opinions.push(await trial(name, at => killTrial(at, points, staged)))
+  const yes = (isSo: boolean | undefined): string => (isSo === true ? 'yes' : values.only === undefined ? 'NO' : '')
   const row = [
     ...[agent.title, versionOf(agent), agent.road ?? ''],
-    ...[yes(repaired?.isRepaired), `${attacked?.held ?? 0} of ${attacked?.attacks ?? 4}`, yes(repaired?.isCounted)],
+    ...[
+      yes(repaired?.isRepaired),
+      values.only === undefined ? `${attacked?.held ?? 0} of ${attacked?.attacks ?? 4}` : '',
+      yes(repaired?.isCounted),
+    ],
     ...[yes(repaired?.isReplayed), yes(parked?.faults.length === 0)],
     killed === null ? '' : `${killed.kills - killed.faults.length} of ${killed.kills}, ${killed.takenUp} taken up`,
+    opinions.map(one => (one === null ? '' : `${one.kills - one.faults.length} of ${one.kills}`)).join('; '),
     secondsSince(began),
   ]
   return { row, faults }

@@ -124,6 +124,7 @@ function steady(text: string): string {
       .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, '<time>')
       .replace(/\b\d\d:\d\d:\d\d(\.\d+)?\b/g, '<time>')
       .replace(/\b(\d+h )?(\d+m )?\d+(\.\d+)? ?(ms|s)\b/g, '<duration>')
+      .replace(/\bprograms=\[[^\]]*\]/g, 'programs=<programs>')
       .replace(/\b\d+m ago\b/g, '<duration> ago')
       .replace(/ +<duration>/g, ' <duration>')
       .replace(/(just now|<duration> ago)/g, '<some time ago>')

@@ -32,10 +32,16 @@ interface Asked {
 }
 
 async function ask(url: string, method: string, path: string, body?: unknown, headers: object = {}): Promise<Asked> {
-  const response = await fetch(url + path, {
-    method,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    body: body === undefined ? undefined : JSON.stringify(body),
+  const send = () =>
+    fetch(url + path, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+  // A service that stops closes connections that are kept open; one that a read was just sent on is opened again.
+  const response = await send().catch(error => {
+    if (method === 'GET' && error.cause?.code === 'ECONNRESET') return send()
+    throw error
   })
   const text = await response.text()
   const isJson = (response.headers.get('content-type') ?? '').includes('json')

@@ -27,7 +27,7 @@ afterAll(async () => {
 })
 
 interface Shown {
-  readonly data: { readonly spent: object }
+  readonly data: { readonly spent: object; readonly programs: readonly string[] }
 }
 
 interface Usage {
@@ -76,9 +76,17 @@ describe.each(ONE_AGENT)('an agent that Planfold starts: $name', agent => {
     expect(run.out).toContain('fix │ → edit sum.js (+1 −1)\n')
     expect(run.out).toContain(`; models: ${served.calls} calls, `)
     const shown = JSON.parse((await world.tell('show', 'repair', 'fix', '--json')).out) as Shown
+    // The agent that ran, with its model, stands among the programs of the attempt.
+    expect(shown.data.programs.filter(one => one.startsWith('agent grok '))).toEqual([
+      expect.stringMatching(/^agent grok \S.* \(\/.*\/grok\) with the model \w/),
+    ])
     expect(shown.data.spent).toEqual({
       ...{ calls: served.calls, inputTokens: served.input, outputTokens: served.output, cost: { known: false } },
     })
+    // What it did, with its words before it where its protocol gives them.
+    const steps = await world.tell('show', 'repair', 'fix', '--steps')
+    expect(steps.out).toMatch(/attempt 1\n(?: {2}.*\n)* {2}→ edit sum\.js \(\+1 −1\)\n/)
+    expect(steps.out).toContain('  Fixed.')
     const { data } = JSON.parse((await world.tell('models', 'usage', '--json')).out) as Usage
     const { inputTokens, outputTokens, cacheReadTokens } = data.total.usage
     expect({ calls: data.total.calls, inputTokens, outputTokens, cacheReadTokens }).toEqual({

@@ -55,8 +55,8 @@ test.skipIf(!isHere)(
     await first.write('train.yaml', /```yaml\n([\s\S]*?)```/.exec(guide)![1]!)
     const run = await at.planfold('run', join(first.folder, 'train.yaml'), ...dir)
     expect(run.exit).toBe(4)
-    const [, why] = /\$ planfold run train\.yaml\nerror: (.*)\n/.exec(guide)!
-    expect(run.stderr).toContain(why)
+    const [, why] = /\$ planfold run train\.yaml\n(?:.*\n){2} {2}waits {4}(.*)\n/.exec(guide)!
+    expect(run.stdout).toContain(why)
     await until('the first row', () => existsSync(join(first.folder, 'data.csv')))
     const driving = (await top()).workers.find(({ plans }) => plans === 1)!
     expect(driving.labels).toContain('gpu')

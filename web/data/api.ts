@@ -309,7 +309,7 @@ type TaskPage = Omit<TaskPageBody, 'attempts'> & { readonly attempts: readonly A
 export const taskPage = (
   plan: string,
   task: string,
-  which: { readonly visit?: number; readonly attempt?: number } = {},
+  which: { readonly visit?: number; readonly attempt?: number; readonly tried?: string } = {},
 ): Promise<TaskPage> =>
   http<TaskPage>(
     'GET',

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../src/domain/json.ts'
 import type { TaskDefinition } from '../../src/domain/plan.ts'
 import type { Failure, Verdict } from '../../src/domain/result.ts'
 import type { PlanStatus, TaskStatus } from '../../src/domain/status.ts'
+import type { Race } from '../../src/domain/tries/race.ts'
 
 /** State of the event stream. `lastSeen`: time of the last message. */
 export type Connection =
@@ -119,4 +120,6 @@ export interface TaskDetail {
   readonly cost: number | null
   readonly model: Json
   readonly wrotePaths: number | null
+  /** The tries of its last attempt with `tries`. */
+  readonly race: Race | null
 }

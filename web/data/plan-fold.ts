@@ -207,6 +207,7 @@ function detailOf(state: PlanState, task: TaskState, now: number): TaskDetail {
     cost: use?.cost.known === true ? use.cost.usd : null,
     model: use === null ? null : { model: use.model, calls: use.calls, usage: { ...use.usage } },
     wrotePaths: result?.wrote?.paths ?? null,
+    race: task.race ?? null,
   }
 }
 

@@ -10,7 +10,11 @@ import { Diff, DiffModes, FileDiffs, useDiffMode } from '../parts/diff.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { count } from '../parts/words.ts'
 
-export function useTaskPage(plan: string, detail: TaskDetail, which: { visit?: number; attempt?: number } = {}) {
+export function useTaskPage(
+  plan: string,
+  detail: TaskDetail,
+  which: { visit?: number; attempt?: number; tried?: string } = {},
+) {
   const { name, status, visit, attempt } = detail.view
   return useQuery({
     queryKey: ['task', plan, name, status, visit, attempt, which],

@@ -7,7 +7,7 @@ import { History as HistorySign } from 'lucide-react'
 import { useEffect, useMemo, useRef } from 'react'
 import type { PlanWording } from '../../src/domain/events/event-row.ts'
 import { plainStep } from '../../src/domain/hint.ts'
-import { isSetback, type Moment, timeline } from '../../src/domain/views/timeline.ts'
+import { contextRows, isSetback, type Moment, timeline } from '../../src/domain/views/timeline.ts'
 import { type EntryItem, listEntries } from '../data/api.ts'
 import type { LivePlan } from '../data/live.ts'
 import { commandOf } from '../parts/command.tsx'
@@ -160,6 +160,7 @@ function Entry({
               <span>
                 <EntrySentence moment={moment} knows={knows} onSelect={onSelect} />
               </span>
+              <Context event={events[place]!} />
               <code className="dim">{moment.type}</code>
             </li>
           ))}
@@ -169,6 +170,21 @@ function Entry({
         </span>
       </div>
     </li>
+  )
+}
+
+/** What the plan was made in. */
+function Context({ event }: { readonly event: EntryItem['events'][number] }) {
+  if (event.type !== 'plan.created' || event.context === undefined) return null
+  return (
+    <details>
+      <summary>Made in this context</summary>
+      {contextRows(event.context).map(({ name, text }) => (
+        <p key={`${name}${text}`} className="prose">
+          <b>{name}</b> {text}
+        </p>
+      ))}
+    </details>
   )
 }
 

@@ -26,6 +26,7 @@ import { Changes, useTaskPage } from './changes.tsx'
 import { Criteria } from './criteria.tsx'
 import { LetAgent } from './let-agent.tsx'
 import { TaskLog } from './task-log.tsx'
+import { Tries } from './tries.tsx'
 
 const TAB_WORDS: { readonly [tab in Tab]: string } = {
   overview: 'Overview',
@@ -120,7 +121,10 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
         ) : tab === 'overview' ? (
           <Overview plan={plan} detail={detail} waiting={waiting} onOpen={onOpen} />
         ) : tab === 'changes' ? (
-          <Changes plan={plan.head.id} detail={detail} />
+          <>
+            {detail.race !== null && <Tries plan={plan.head.id} detail={detail} race={detail.race} />}
+            <Changes plan={plan.head.id} detail={detail} />
+          </>
         ) : tab === 'log' ? (
           <TaskLog
             plan={plan.head.id}
@@ -461,6 +465,7 @@ function Attempts({ plan, name, detail }: Readonly<{ plan: string; name: string;
                 {line}
               </p>
             ))}
+            {one.programs.length > 0 && <p className="dim">Ran with {one.programs.join(', ')}</p>}
             {one.network.map(asked => (
               <p key={decisionWords(asked)} className="dim">
                 {decisionWords(asked)}
@@ -469,6 +474,21 @@ function Attempts({ plan, name, detail }: Readonly<{ plan: string; name: string;
           </li>
         ))}
       </ul>
+      {data.lessons.length > 0 && (
+        <section>
+          <h3>Lessons</h3>
+          {data.lessons.toReversed().map(one => (
+            <blockquote key={`${one.entry} ${one.text}`}>
+              {one.text}{' '}
+              <span className="dim">
+                {one.by}, about attempt {one.attempt}
+                {one.visit > 1 && <Fragment> of visit {one.visit}</Fragment>}, {dateOf(Date.parse(one.at))},{' '}
+                <EntryLink plan={name} entry={one.entry} />
+              </span>
+            </blockquote>
+          ))}
+        </section>
+      )}
       {data.decisions.length > 0 && (
         <section>
           <h3>Decided</h3>

@@ -4,8 +4,7 @@ import '../styles/agent.css'
 import { Link, useSearch } from '@tanstack/react-router'
 import { Eye, FilePen, Globe, type LucideIcon, Search, Terminal, Trash2, TriangleAlert, Wrench } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { spendWords } from '../../src/domain/views/pages/agent-lines.ts'
-import { type AgentBlock, agentWork } from '../../src/domain/views/pages/agent-work.ts'
+import { type AgentBlock, agentWork, spendWords } from '../../src/domain/views/pages/agent-lines.ts'
 import { taskLogs } from '../data/api.ts'
 import type { Look } from '../data/live-messages.ts'
 import { shownText } from '../data/shown.ts'
@@ -257,7 +256,7 @@ function BlockShown({
           <code>
             <b>{verb}</b> {rest.join(' ')}
           </code>
-        ) : kind === 'said' ? (
+        ) : kind === 'said' || kind === 'thought' ? (
           <p>{texts.join('\n').trimEnd()}</p>
         ) : kind === 'asks' ? (
           <p>

@@ -66,6 +66,35 @@ describe('the end of a run', () => {
     ])
   })
 
+  it('says which worker can go on, and how to watch it; or who does already', () => {
+    const cards = [cardOf('train', 'ready')]
+    const summary = summaryOf(cards, { status: 'active' })
+    const elsewhere = { status: 'elsewhere', reason: 'it wants a worker with the label gpu', labels: ['gpu'] } as const
+    const shown = (how: object) => endingLines(summary, cards, { ...NOBODY, ...how }, 0, paint(false))
+    expect(shown({ elsewhere })).toEqual([
+      '◆ demo waiting for another worker after 0.0s',
+      '  tasks    1 ready',
+      '  waits    it wants a worker with the label gpu',
+      '           start `planfold worker --label gpu` where that is',
+      '  Next: planfold log demo --follow',
+    ])
+    const secret = {
+      ...elsewhere,
+      reason: "it wants the secret 'K', which is not configured here",
+      labels: [],
+      secret: 'K',
+    }
+    expect(shown({ elsewhere: secret })).toContain(
+      '           configure it here: planfold secrets set K --env K; or start `planfold worker` where it is',
+    )
+    const left = { owner: 'o', host: 'vm', pid: 7, alive: true, since: 0 }
+    const lines = shown({ elsewhere, left })
+    expect([lines[0], lines.at(-1)]).toEqual([
+      '▶ demo running after 0.0s',
+      '  still running in pid 7 on vm. Next: planfold log demo --follow',
+    ])
+  })
+
   it('names the models that were asked', () => {
     const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
     const asked = { model: 'p/small', calls: 2, failed: 0, cutOff: 0, usage, usd: 0, unpriced: 0, assumedTokens: 0 }

@@ -12,7 +12,7 @@ import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { RUNS_AGAIN, type Summary } from '../../domain/views/summary.ts'
 
-import type { ScopeWait } from '../../engine/engine.ts'
+import type { Driven, ScopeWait } from '../../engine/engine.ts'
 import type { Models } from '../../runners/models.ts'
 import type { Holder } from '../../stores/store.ts'
 import { envelope, print, withDir } from '../answer.ts'
@@ -29,10 +29,21 @@ export interface EndingOf {
   readonly interrupted: StopSignal | null
   readonly left: Holder | null
   readonly held?: readonly ScopeWait[]
+  readonly elsewhere?: Elsewhere | null
   readonly rollback?: string | null
   readonly models?: ModelsAsked
   readonly halted?: boolean
   readonly continuedBy?: string | undefined
+}
+
+/** Only another worker can drive it. */
+type Elsewhere = Extract<Driven, { readonly status: 'elsewhere' }>
+
+/** Who can drive the plan, and how. */
+export function workerFor({ labels, secret }: Elsewhere): string {
+  const worker = ['planfold worker', ...labels.map(label => `--label ${label}`)].join(' ')
+  if (secret === undefined) return `start \`${worker}\` where that is`
+  return `configure it here: planfold secrets set ${secret} --env ${secret}; or start \`${worker}\` where it is`
 }
 
 type ModelsAsked = Awaited<ReturnType<Models['usageOf']>>
@@ -50,7 +61,9 @@ export async function tellEnd(
   if (summary === null) throw new Error(`the plan ${plan} has gone`)
   // A plan that is paused because we lack file handles cannot look at a file.
   const mayBeHalted = summary.status === 'paused' && summary.shortage === undefined
-  const how = { ...driven, halted: mayBeHalted && (await composed.engine.killSwitch.halted()) !== null }
+  const isWithOther = driven.elsewhere != null && summary.holder?.alive === true
+  const left = driven.left ?? (isWithOther ? summary.holder : null)
+  const how = { ...driven, left, halted: mayBeHalted && (await composed.engine.killSwitch.halted()) !== null }
   const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
   const asksModels = board.some(({ action: type }) => actionFacts({ type }).prompts === true)
   const models = asksModels ? await composed.models.usageOf(plan) : []
@@ -66,6 +79,7 @@ export async function tellEnd(
           summary,
           retried,
           held: how.held ?? [],
+          ...(how.elsewhere == null ? {} : { elsewhere: how.elsewhere }),
           models,
           next: next === null ? null : withDir(context, next),
         },
@@ -88,7 +102,9 @@ export function endingLines(
       : ` ${summary.endedAt === null ? 'after' : 'in'} ${elapsed((summary.endedAt ?? now) - summary.startedAt)}`
   const why = summary.status === 'completed' ? '' : reasonBesides(summary.status, summary.reason)
   const reason = why === '' ? '' : paint.dim(` (${brief(why)})`)
-  const { words, sign } = shownState({ summary, board, isDriven: how.left !== null, held: how.held ?? [] })
+  const elsewhere = how.elsewhere ?? null
+  const state = shownState({ summary, board, isDriven: how.left !== null, held: how.held ?? [] })
+  const { words, sign } = elsewhere === null || state.word !== 'not running' ? state : FOR_WORKER
   const lines = [`${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(words)}${took}${reason}`]
   lines.push(`  tasks    ${counted(summary)}`)
   const retried = board.filter(isRetried)
@@ -111,6 +127,8 @@ export function endingLines(
   if (summary.status === 'failed') lines.push(`  output   ${outputCommand(summary)}`)
   if (summary.endedAt === null) lines.push(...waitingLines(summary, paint), ...scopeWaitLines(how.held ?? [], paint))
   else lines.push(`  handoff  planfold summary ${summary.name} --form handoff`)
+  if (elsewhere !== null)
+    lines.push(`  ${paint.yellow('waits')}    ${elsewhere.reason}`, `           ${workerFor(elsewhere)}`)
   const next = nextCommand(summary, board, how)
   if (how.left !== null)
     lines.push(
@@ -130,6 +148,7 @@ export function endingLines(
   return lines
 }
 
+const FOR_WORKER = { words: 'waiting for another worker', sign: 'waiting' } as const
 const FAILED_MAX = 5
 
 export function failedLines(
@@ -185,6 +204,7 @@ export function nextCommand(summary: Summary, board: readonly Card[], how: Endin
     return retryCommand(summary, how.continuedBy)
   }
   if (how.halted === true && summary.endedAt === null) return commandText(next('lift-halt'))
+  if (how.elsewhere != null && summary.waiting.length === 0) return `planfold log ${summary.name} --follow`
   const claim = claimNext(summary, board, { isDriven: false, held: how.held ?? [] })
   if (claim !== null) return claim
   const more = addBudgetOrCancel(summary)

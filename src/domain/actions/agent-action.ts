@@ -3,6 +3,7 @@
 import { agentRequest } from '../plan-rules/agent-request.ts'
 import { isOffline, networkOf } from '../plan-rules/network.ts'
 import { type ActionFacts, firstSentence, type SpecAction } from './action-facts.ts'
+import { answerOutputs } from './model-action.ts'
 
 export const AGENT: ActionFacts<SpecAction<'agent'>> = {
   // A retry continues the conversation and is shown what changed since. Without a sandbox, or over the network, its effects cannot be
@@ -24,7 +25,10 @@ export const AGENT: ActionFacts<SpecAction<'agent'>> = {
   isUnconfined: ({ sandbox }, { policy }) => (sandbox ?? policy?.sandbox) === 'off',
   isSupported: action => agentRequest(action) !== null,
   fields: { spec: 'values' },
-  outputs: () => ['text'],
+  outputs: ({ action }) => {
+    const { answer = null } = agentRequest(action) ?? {}
+    return answer === null ? ['text'] : ['text', ...answerOutputs(answer)]
+  },
   agreed: ({ action, instruction = null }) => ({ type: 'agent', agent: action.spec, instruction }),
   line: (task, { agent }) => {
     const { use = null, command = null } = agentRequest(task.action) ?? {}

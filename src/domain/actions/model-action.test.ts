@@ -6,7 +6,7 @@ const request = (spec: Json) => modelRequest({ type: 'model', spec })
 
 describe('what a model task asks', () => {
   it('is a name alone, or a map', () => {
-    const nothing = { system: null, answer: null, outputTokens: null, caps: {} }
+    const nothing = { system: null, answer: null, outputTokens: null, votes: 1, caps: {} }
     expect(request('local/llama3')).toEqual({ ...nothing, use: 'local/llama3' })
     expect(request({ answer: ['string'], output_tokens: 100, caps: { calls: 2, cost: '0.50 USD' } })).toEqual({
       ...nothing,

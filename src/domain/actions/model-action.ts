@@ -12,6 +12,8 @@ export interface ModelRequest {
   readonly answer: Json | null
   readonly outputTokens: number | null
   readonly caps: { readonly calls?: number; readonly tokens?: number; readonly usd?: number }
+  /** It is asked up to so many times, and the verdict of the majority counts. Made for reviews, never written. */
+  readonly votes: number
 }
 
 /** Null when this release does not understand the request. */
@@ -20,7 +22,7 @@ export function modelRequest(action: AnyAction & { readonly spec?: Json }): Mode
   const { spec } = action as SpecAction<'model'>
   if (typeof spec === 'string') return { ...NOTHING, use: spec }
   if (!isMap(spec) || Object.keys(spec).some(key => !KEYS.has(key))) return null
-  const { use = null, system = null, answer = null, output_tokens = null, caps = {} } = spec
+  const { use = null, system = null, answer = null, output_tokens = null, caps = {}, votes = 1 } = spec
   if (!isText(use) || !isText(system) || !(output_tokens === null || typeof output_tokens === 'number')) return null
   if (!isMap(caps) || (answer !== null && answerFault(answer) !== null)) return null
   const { calls, tokens, cost } = caps
@@ -30,6 +32,7 @@ export function modelRequest(action: AnyAction & { readonly spec?: Json }): Mode
     system,
     answer,
     outputTokens: output_tokens,
+    votes: typeof votes === 'number' ? votes : 1,
     caps: {
       ...(typeof calls === 'number' ? { calls } : {}),
       ...(typeof tokens === 'number' ? { tokens } : {}),
@@ -38,8 +41,8 @@ export function modelRequest(action: AnyAction & { readonly spec?: Json }): Mode
   }
 }
 
-const NOTHING: ModelRequest = { use: null, system: null, answer: null, outputTokens: null, caps: {} }
-const KEYS: ReadonlySet<string> = new Set(['use', 'system', 'answer', 'output_tokens', 'caps'])
+const NOTHING: ModelRequest = { use: null, system: null, answer: null, outputTokens: null, caps: {}, votes: 1 }
+const KEYS: ReadonlySet<string> = new Set(['use', 'system', 'answer', 'output_tokens', 'caps', 'votes'])
 
 const isText = (value: Json): value is string | null => value === null || typeof value === 'string'
 

@@ -10,8 +10,11 @@ export function possible(task: TaskDefinition, outcome: string): boolean {
 }
 
 /** Null: any. */
-export const outcomes = ({ action }: TaskDefinition): readonly string[] | null =>
-  actionFacts(action).outcomes?.(action) ?? null
+export function outcomes({ action, reviews }: TaskDefinition): readonly string[] | null {
+  const closed = actionFacts(action).outcomes?.(action) ?? null
+  // A review passes or fails, by any kind of task.
+  return closed === null || reviews === undefined ? closed : [...closed, 'pass', 'fail']
+}
 
 export function isFailureMode(task: TaskDefinition, outcome: string): boolean {
   return task.failureModes?.some(mode => mode.name === outcome) === true

@@ -4,7 +4,7 @@ import { actionFacts } from '../actions/actions.ts'
 import { defined, type Json, type JsonObject } from '../json.ts'
 import type { Action, CompensatingTask } from '../plan.ts'
 import type { GitOperation } from '../plan-rules/git-operation.ts'
-import type { Result, Wrote } from '../result.ts'
+import { programWords, type Result, type Wrote } from '../result.ts'
 import type { Audited } from './event-row.ts'
 
 /** As the revision defined it at that time. Resolved values are not shown: the journal has only their hash. */
@@ -21,7 +21,7 @@ export function actionWords({ action, argv, script, edits, by }: JsonObject): st
 }
 
 export function resultFacts(result: Result, hashOf: Audited['hashOf']): JsonObject {
-  const { exit, durationMs, log, wrote, inputHash, outputs, verdicts, git } = result
+  const { exit, durationMs, log, wrote, inputHash, outputs, verdicts, git, programs } = result
   const facts: { readonly [key: string]: Json | undefined } =
     result.status === 'succeeded'
       ? { outcome: result.outcome }
@@ -39,6 +39,7 @@ export function resultFacts(result: Result, hashOf: Audited['hashOf']): JsonObje
       defined({ criterion, holds, stage, log: log?.sha256 }),
     ),
     operations: git?.map(operationFacts),
+    programs: programs === undefined ? undefined : Object.entries(programs).map(one => programWords(...one)),
   })
 }
 

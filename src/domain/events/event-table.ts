@@ -5,6 +5,7 @@ import { ATTEMPT_EVENTS } from './attempt-events.ts'
 import type { EventRow } from './event-row.ts'
 import { GATE_EVENTS } from './gate-events.ts'
 import { PLAN_EVENTS } from './plan-events.ts'
+import { RACE_EVENTS } from './race-events.ts'
 import { ROLLBACK_EVENTS } from './rollback-events.ts'
 import { TASK_EVENTS } from './task-events.ts'
 import { WORKSPACE_EVENTS } from './workspace-events.ts'
@@ -13,7 +14,7 @@ import { WORKSPACE_EVENTS } from './workspace-events.ts'
 export const EVENT_FAMILIES = {
   Plan: PLAN_EVENTS,
   Task: TASK_EVENTS,
-  Attempt: ATTEMPT_EVENTS,
+  Attempt: { ...ATTEMPT_EVENTS, ...RACE_EVENTS },
   'Gate and criterion': GATE_EVENTS,
   'Workspace, compensation, notes': WORKSPACE_EVENTS,
   'Checkpoints, git, rollback': ROLLBACK_EVENTS,
@@ -23,6 +24,7 @@ export const EVENTS: { readonly [T in EventType]: EventRow<EventOf<T>> } = {
   ...PLAN_EVENTS,
   ...TASK_EVENTS,
   ...ATTEMPT_EVENTS,
+  ...RACE_EVENTS,
   ...GATE_EVENTS,
   ...WORKSPACE_EVENTS,
   ...ROLLBACK_EVENTS,

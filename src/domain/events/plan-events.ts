@@ -12,8 +12,11 @@ export const PLAN_EVENTS: RowsOf<'plan'> = {
     kind: 'revision',
     sentence: ({ definition }) =>
       `plan ${definition.name} created with ${numberOf(allTasks(definition).length, 'task')}`,
-    facts: ({ hash, origin, forkedAt, place, source }) =>
-      defined({ revision: 1, hash, origin, forkedAt, place, dialect: source?.dialect }),
+    facts: ({ hash, origin, forkedAt, place, source, context: { conversation, ...context } = {} }, { hashOf }) =>
+      defined({
+        ...{ revision: 1, hash, origin, forkedAt, place, dialect: source?.dialect, ...context },
+        conversation: conversation === undefined ? undefined : hashOf(conversation),
+      }),
     rows: () => 'all',
   },
   'plan.revised': {

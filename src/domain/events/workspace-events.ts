@@ -83,6 +83,7 @@ function restoredLine(
   return `${files === undefined ? `files of ${task}` : names(files)} reverted to before ${task}; the previous version is backed up${how}${stay === '' ? '' : `; ${stay}`}`
 }
 
-function noteLine({ text, place }: EventOf<'note.added'>): string {
+function noteLine({ text, place, kind, by }: EventOf<'note.added'>): string {
+  if (kind === 'lesson') return `lesson from ${by ?? 'somebody'}: ${text.replaceAll('\n', '; ')}`
   return place === undefined ? text : `${text} (${placeText(place)})`
 }

@@ -268,10 +268,14 @@ describe('pushing back', () => {
         to: 'write',
       },
       {
+        ...{ type: 'note.added', text: 'shorter', task: 'write', kind: 'lesson' },
+        ...{ about: { visit: 1, attempt: 1 }, by: 'ana' },
+      },
+      {
         type: 'task.reopened',
         tasks: ['write', 'g'],
         reason: "changes requested at 'g'",
-        feedback: { from: 'g', by: 'ana', text: 'shorter' },
+        feedback: { from: 'g', by: 'ana', text: 'shorter', visit: 1 },
       },
       { type: 'task.readied', tasks: ['write'] },
     ])

@@ -14,6 +14,7 @@ import { conclude } from '../rules/conclude.ts'
 import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
 import { illegal } from '../rules/lifecycle.ts'
 import { propagate } from '../rules/readiness.ts'
+import { sendBackAgain } from '../rules/review.ts'
 import { exhausted, NEEDS_OPEN, reopen } from '../rules/routing.ts'
 import { afterFailure, afterSuccess, loopLimitReached } from '../rules/settle.ts'
 import { isBefore } from '../state/evolve-gate.ts'
@@ -63,7 +64,8 @@ export function decideGate(draft: DecisionDraft, command: Decide): Refusal | und
       if (gate.asks.type === 'unknown-outcome') {
         consumeConsent(draft, task)
         tryAgain(draft, task)
-      } else reopen(draft, brokenOf(state, task), `retry of '${id}'${rationale === '' ? '' : `: ${rationale}`}`)
+      } else if (!sendBackAgain(draft, task, by, rationale))
+        reopen(draft, brokenOf(state, task), `retry of '${id}'${rationale === '' ? '' : `: ${rationale}`}`)
       break
     default:
       if (before) tryAgain(draft, task)

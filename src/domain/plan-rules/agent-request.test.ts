@@ -13,15 +13,33 @@ describe('what an agent task asks for', () => {
       turns: null,
       command: null,
       protocol: 'lines',
+      answer: null,
     })
     expect(read({ use: 'codex', model: 'openai/x', turns: 40 })).toEqual({
-      ...{ use: 'codex', model: 'openai/x', models: null, turns: 40, command: null, protocol: 'lines' },
+      ...{ use: 'codex', model: 'openai/x', models: null, turns: 40, command: null, protocol: 'lines', answer: null },
     })
     expect(read({ command: ['my-agent', 'run'] })).toEqual({
-      ...{ use: null, model: null, models: null, turns: null, command: ['my-agent', 'run'], protocol: 'lines' },
+      ...{
+        use: null,
+        model: null,
+        models: null,
+        turns: null,
+        command: ['my-agent', 'run'],
+        protocol: 'lines',
+        answer: null,
+      },
     })
-    expect(read({})).toEqual({ use: null, model: null, models: null, turns: null, command: null, protocol: 'lines' })
+    expect(read({})).toEqual({
+      use: null,
+      model: null,
+      models: null,
+      turns: null,
+      command: null,
+      protocol: 'lines',
+      answer: null,
+    })
     expect(read({ command: ['my-agent'], protocol: 'acp' })?.protocol).toBe('acp')
+    expect(read({ use: 'claude', answer: { cause: 'string' } })?.answer).toEqual({ cause: 'string' })
     // Whether there is an agent of this name is not a matter of the plan.
     expect(read('gpt')?.use).toBe('gpt')
   })
@@ -44,6 +62,8 @@ describe('what an agent task asks for', () => {
     expect(agentFault({ models: 'x' })?.key).toBe('models')
     expect(agentFault({ use: 'claude', protocol: 'acp' })?.key).toBe('protocol')
     expect(agentFault({ command: ['x'], protocol: 'mcp' })?.key).toBe('protocol')
+    for (const answer of ['string', { text: 'string' }, { 'text?': 'string' }, { a: 'strange' }, {}])
+      expect(agentFault({ use: 'claude', answer: answer as Json })?.key).toBe('answer')
     expect(read('self')).toBeNull()
   })
 })

@@ -1,6 +1,7 @@
 // The request of an `agent` task: which coding agent, with which model, for how long. The plan stores it as it was written (`spec`); plans
 // of earlier releases may hold anything there.
 
+import { answerFault } from '../actions/model-action.ts'
 import { isMap, type Json, type JsonObject } from '../json.ts'
 
 /** A valid agent name. The available agents are listed in `agents.yaml`, not in the plan. */
@@ -23,6 +24,8 @@ export interface AgentRequest {
   readonly command: readonly string[] | null
   /** The protocol of the command: the Agent Client Protocol, or it reads the brief on standard input and prints lines. */
   readonly protocol: AgentProtocol
+  /** The shape of the JSON object that it ends with; null: text. */
+  readonly answer: JsonObject | null
 }
 
 export type AgentProtocol = 'acp' | 'lines'
@@ -44,7 +47,7 @@ export interface AgentFault {
 export function agentRequest(action: { readonly type: string; readonly spec?: Json }): AgentRequest | null {
   const { type, spec = null } = action
   if (type !== 'agent' || agentFault(spec) !== null) return null
-  const { use, model, models, turns, command, protocol } = (
+  const { use, model, models, turns, command, protocol, answer } = (
     typeof spec === 'string' ? { use: spec } : spec
   ) as JsonObject
   return {
@@ -54,6 +57,7 @@ export function agentRequest(action: { readonly type: string; readonly spec?: Js
     turns: typeof turns === 'number' ? turns : null,
     command: Array.isArray(command) ? (command as string[]) : null,
     protocol: protocol === 'acp' ? 'acp' : 'lines',
+    answer: isMap(answer) ? answer : null,
   }
 }
 
@@ -68,9 +72,9 @@ export function agentFault(spec: Json): AgentFault | null {
       message: RESERVED.has(strange)
         ? `'${strange}' is reserved; this release does not carry it out`
         : `'${strange}' is not a key of 'agent'`,
-      hint: 'write { use, model, models, turns } or { command: [program, argument], protocol: acp }',
+      hint: 'write { use, model, models, turns, answer } or { command: [program, argument], protocol: acp }',
     }
-  const { use, models, command, protocol } = spec
+  const { use, models, command, protocol, answer } = spec
   if (models !== undefined && !isCommand(models))
     return { key: 'models', message: "'models' is not a list of names", hint: 'write models: [NAME, NAME-*]' }
   if (use !== undefined && command !== undefined)
@@ -85,10 +89,21 @@ export function agentFault(spec: Json): AgentFault | null {
     return { key: 'protocol', message: "'protocol' is neither 'acp' nor 'lines'", hint: PROTOCOL_HINT }
   if (protocol !== undefined && command === undefined)
     return { key: 'protocol', message: "'protocol' only makes sense beside 'command'", hint: PROTOCOL_HINT }
+  const shape = answer === undefined ? null : shapeFault(answer)
+  if (shape !== null) return { key: 'answer', message: `'answer' is not valid: ${shape}`, hint: ANSWER_HINT }
   return typeof use === 'string' ? nameFault(use, 'use') : null
 }
 
-const KEYS: ReadonlySet<string> = new Set(['use', 'model', 'models', 'turns', 'command', 'protocol'])
+/** What it says in words is the output `text`, so no field of its answer can be. */
+function shapeFault(answer: Json): string | null {
+  if (!isMap(answer)) return 'it is a map of names and types'
+  if (Object.hasOwn(answer, 'text') || Object.hasOwn(answer, 'text?'))
+    return "'text' is what the agent says in words; call the field differently"
+  return answerFault(answer)
+}
+
+const ANSWER_HINT = 'write answer: { cause: string, files: [string] }'
+const KEYS: ReadonlySet<string> = new Set(['use', 'model', 'models', 'turns', 'command', 'protocol', 'answer'])
 const RESERVED: ReadonlySet<string> = new Set(['strategy'])
 const NAMES_HINT = 'write the name of an agent, such as claude, or { command: [program, argument] }'
 const PROTOCOL_HINT = 'write { command: [program, argument], protocol: acp }'

@@ -15,8 +15,16 @@ export function isConfidential(plan: Pick<PlanDefinition, 'labels'>, task: Pick<
   return (task.labels ?? []).some(isListed) || (plan.labels ?? []).some(isListed)
 }
 
-export const hasConfidential = ({ definition, order }: Pick<PlanState, 'definition' | 'order'>): boolean =>
-  isConfidential(definition, {}) || order.some(task => isConfidential(definition, task.definition))
+const answered = new WeakMap<PlanDefinition, { readonly tasks: number; readonly answer: boolean }>()
+
+/** Asked with every entry of a shared store, so the answer is kept for as long as the plan has the same tasks. */
+export function hasConfidential({ definition, order }: Pick<PlanState, 'definition' | 'order'>): boolean {
+  const known = answered.get(definition)
+  if (known?.tasks === order.length) return known.answer
+  const answer = isConfidential(definition, {}) || order.some(task => isConfidential(definition, task.definition))
+  answered.set(definition, { tasks: order.length, answer })
+  return answer
+}
 
 /** Shorter texts occur in any sentence. */
 const TEXT_MIN = 4

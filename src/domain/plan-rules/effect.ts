@@ -64,9 +64,10 @@ export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolea
 
 /**
  * Does a retry find the files as the previous attempt left them? An agent continues its work; with effect `workspace` the files are
- * reverted.
+ * reverted. With `tries` only the best one's changes are written, and those are taken back if the attempt fails.
  */
 export function keepsWork(plan: PlanDefinition, task: TaskDefinition): boolean {
+  if (task.tries !== undefined) return true
   return actionFacts(task.action).continuesWork === true && effectOf(plan, task) !== 'workspace'
 }
 

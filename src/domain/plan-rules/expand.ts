@@ -18,6 +18,7 @@ import type { TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { ITEMS_MAX, TASKS_MAX } from '../limits.ts'
 import type { Bound, FailureMode, Matrix, PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
+import { withReviewers } from './reviewers.ts'
 import { fieldsWhere } from './task-fields.ts'
 
 // A remedy: a task that a rule of `recover` leads to, as an alternate or a repair. It is dormant until then, even with `needs`, unless
@@ -94,7 +95,7 @@ export const combinations = (matrix: Matrix): number =>
 
 /** The flat list of tasks for the state of a plan. A plan without structure is returned as it is. */
 export function expandTasks(definition: PlanDefinition): readonly TaskDefinition[] {
-  if (!definition.tasks.some(isStructured)) return definition.tasks
+  if (!definition.tasks.some(isStructured)) return withReviewers(definition.tasks)
   const top: Scope = { prefix: '', outer: null }
   const flat: Flat = { tasks: [], scopes: [], bare: new Set(), remedies: new Set() }
   for (const task of definition.tasks) {
@@ -108,7 +109,7 @@ export function expandTasks(definition: PlanDefinition): readonly TaskDefinition
     sleeping.has(task.id) && task.needs !== undefined ? { ...task, sleeps: true as const } : task,
   )
   const referring = led.map((task, at) => refer(task, flat.scopes[at]!, byName))
-  return apart(referring, compensatorsAmong(referring))
+  return withReviewers(apart(referring, compensatorsAmong(referring)))
 }
 
 export const isStructured = (task: TaskDefinition): boolean => task.action.type === 'subplan' || isMultiplied(task)

@@ -1,13 +1,17 @@
 // Graph rules: names are unique, references exist, `needs` has no cycle. Every fault names the task; a cycle includes its path. Iterative,
 // because a chain of 20,000 tasks must not exhaust the stack and a bad graph must not loop for ever.
 
+import { actionFacts } from '../actions/actions.ts'
 import { gitOf, mergedBy } from '../actions/git-action.ts'
 import type { TaskName } from '../id.ts'
+import { isMap, type Json } from '../json.ts'
 import { suggest } from '../phrases.ts'
 import type { PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
 import { tasksHint, tasksMax } from '../recovery/breaker.ts'
+import { triesFault } from '../tries/tries.ts'
 import { scopesOverlap } from './effect.ts'
 import { compensatorOf, expandTasks, isMultiplied, remediesOf, remedyIn, resolveTarget, type Scope } from './expand.ts'
+import { reviewerOf } from './reviewers.ts'
 import { type GraphFault, structureFaults, type Written, writtenTasks } from './structure.ts'
 import { baselineFaults, comesAfter } from './tests-criteria.ts'
 
@@ -172,6 +176,40 @@ function fault(task: TaskName, key: GraphFault['key'] & string, message: string)
   return { code: 'structure', message, task, key }
 }
 
+// Rules for `review`: there is work to look at, and a task of the plan reviews one other.
+
+function* reviewFaults(flat: readonly TaskDefinition[], byName: ByName): Generator<GraphFault> {
+  const reviewed = new Map<TaskName, TaskName>()
+  for (const task of flat) {
+    const { id, review, action } = task
+    if (review === undefined) continue
+    const by = reviewerOf(task, name => byName.has(name))
+    const { isStructure, isFree } = actionFacts(action)
+    const of = by === null ? undefined : reviewed.get(by)
+    if (by !== null) reviewed.set(by, id)
+    if (isStructure === true || isFree === true)
+      yield {
+        ...fault(id, 'review', `task '${id}' does no work that could be reviewed`),
+        hint: 'put `review` on the task that does the work',
+      }
+    else if (by === null)
+      yield {
+        ...fault(id, 'review', `task '${id}' is reviewed by '${namedIn(review.by)}', which does not exist`),
+        hint: 'write by: model, by: PROVIDER/NAME, the name of an agent, or { task: NAME }',
+      }
+    else if (of !== undefined)
+      yield { ...fault(id, 'review', `'${by}' reviews '${of}' already`), hint: 'give each task a reviewer of its own' }
+    else if (byName.get(by)?.action.type === 'group')
+      yield {
+        ...fault(id, 'review', `'${by}', which reviews '${id}', is several tasks`),
+        hint: 'let one task give the verdict',
+      }
+  }
+}
+
+const namedIn = (by: Json): string =>
+  typeof by === 'string' ? by : isMap(by) && typeof by.task === 'string' ? by.task : JSON.stringify(by)
+
 export const DONE_TASK = 'done' as TaskName
 
 /** Finding the nearest name is slow, and nobody reads the hundredth hint. */
@@ -214,6 +252,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
     for (const { task, name } of written ?? writtenTasks(definition)) checkScope(task, name)
   if (compensates) faults.push(...compensatorFaults(written ?? [...writtenTasks(definition)], known))
   if (recovers) faults.push(...remedyFaults(written ?? [...writtenTasks(definition)], byName, known))
+  faults.push(...reviewFaults(flat, byName))
   const cycle = findCycle(flat, byName)
   if (cycle !== null) {
     faults.push({
@@ -293,6 +332,8 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
       if (target !== null && resolveTarget(target, scope, known) === null)
         unknown(name, 'recover', target, siblings, [at, rule.do.type])
     }
+    const untried = task.tries === undefined ? null : triesFault(definition, task)
+    if (untried !== null) faults.push({ code: 'structure', ...untried, task: name, key: 'tries' })
     const by = compensatorOf(task)
     if (by !== null) compensates = true
     if (by !== null && resolveTarget(by, scope, known) === null) unknown(name, 'compensate', by, siblings)

@@ -9,7 +9,7 @@ import { combinations, isMultiplied, isStructured, type Scope } from './expand.t
 
 type FaultKey =
   | ('id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan')
-  | ('compensate' | 'git' | 'recover')
+  | ('compensate' | 'git' | 'recover' | 'review' | 'tries')
   | ('accept' | 'preconditions' | 'postconditions' | 'gate')
 
 export interface GraphFault {

@@ -103,10 +103,10 @@ export function askedCommand(state: UnderPolicy, task: TaskDefinition): CommandA
 
 /** All commands the engine would run for the task, git tasks included. Without preconditions, which run before anyone can be asked. */
 export function commandsOf(task: TaskDefinition): readonly CommandLine[] {
-  const { action, probe, compensate, accept = [], postconditions = [] } = task
+  const { action, probe, compensate, tries, accept = [], postconditions = [] } = task
   const undo = compensate === undefined || compensate.type === 'task' ? null : commandIn(compensate)
   const checks = [...accept, ...postconditions].flatMap((one: Criterion) => commandOf(one) ?? [])
-  return [commandIn(action), probe ?? null, undo, ...checks].flatMap(command => command ?? [])
+  return [commandIn(action), probe ?? null, tries?.prepare ?? null, undo, ...checks].flatMap(command => command ?? [])
 }
 
 export const commandIn = (action: Action): CommandLine | null => actionFacts(action).command?.(action) ?? null

@@ -3,13 +3,13 @@
 
 import type { Feedback } from '../event.ts'
 import { tasksOf } from '../events/event-row.ts'
-import type { Result } from '../result.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { exhausted, reopen } from '../rules/routing.ts'
 import { afterFailure, afterSuccess, whyNotDone } from '../rules/settle.ts'
 import type { TaskState } from '../state/state.ts'
 import { PLAN_ENDED } from '../status.ts'
 import { loopsUsedUp } from './breaker.ts'
+import { explanationOf } from './explanation.ts'
 import { abort, brokenOf } from './follow-recovery.ts'
 
 /** Continues every task whose remedy ended in this command. Each round uses up a rule or ends a recovery, so this terminates. */
@@ -105,22 +105,4 @@ export const GIVE_UP = 'give-up'
 function tryNext(draft: DecisionDraft, task: TaskState, why: string): void {
   const mode = task.result?.status === 'failed' ? task.result.mode : undefined
   afterFailure(draft, task, ['failure'], mode, why)
-}
-
-const TEXT_MAX = 4_000
-
-/** The explanation of the repairing task: its output `feedback`, `text` or `summary`, else all outputs, else its outcome. */
-function explanationOf(result: Result | null): string {
-  const outputs = result?.outputs ?? {}
-  const explanation = ['feedback', 'text', 'summary']
-    .map(name => outputs[name])
-    .find(value => typeof value === 'string')
-  const outcome = result?.status === 'succeeded' ? result.outcome : undefined
-  const text =
-    typeof explanation === 'string'
-      ? explanation
-      : Object.keys(outputs).length > 0
-        ? JSON.stringify(outputs)
-        : (outcome ?? 'repaired')
-  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text
 }

@@ -107,6 +107,7 @@ export function isOpenTo({ status, order, definition }: PlanState, tasks: readon
 function isPlain(task: TaskDefinition): boolean {
   if (task.forEach !== undefined || task.matrix !== undefined || task.on !== undefined || task.recover !== undefined)
     return false
+  if (task.review !== undefined) return false
   if (task.bound !== undefined || task.sleeps !== undefined || task.leads !== undefined) return false
   if (task.failureModes?.some(mode => mode.recover !== undefined) === true || task.id.includes('/')) return false
   return actionFacts(task.action).isStructure !== true && compensatorOf(task) === null && mergedBy(task.action) === null

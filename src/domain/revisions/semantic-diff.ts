@@ -7,6 +7,7 @@ import type { TaskName } from '../id.ts'
 import { type Json, same, stableText, wordList } from '../json.ts'
 import type { ActionType, ChangeKind, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { compensatorOf, withRemedies } from '../plan-rules/expand.ts'
+import { withReviewer } from '../plan-rules/judge.ts'
 import { fieldOf } from '../plan-rules/task-fields.ts'
 
 // Kinds of changes, and one-line summaries.
@@ -207,6 +208,7 @@ function withReferences(task: TaskDefinition, renames: Pick<ReadonlyMap<TaskName
     ...(task.on === undefined
       ? {}
       : { on: Object.fromEntries(Object.entries(task.on).map(([outcome, to]) => [outcome, named(to)])) }),
+    ...(task.review === undefined ? {} : { review: withReviewer(task.review, name => renames.get(name) ?? name) }),
     ...(task.recover === undefined
       ? {}
       : {

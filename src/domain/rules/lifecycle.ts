@@ -38,7 +38,7 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
   const refusal = command.definition.tasks.length === 0 ? undefined : refuseGraph(command.definition)
   if (refusal !== undefined) return refusal
   const { plan, definition, hash, origin, session, goal, agent, source, outside, place, forkedAt, start } = command
-  const { writer, others } = command
+  const { writer, others, context } = command
   const foreign = refuseForeignKeys(definition, authorsOfNew(writer, others))
   if (foreign !== undefined) return foreign
   const imported = importedTasks(definition, command.imported ?? [])
@@ -59,6 +59,7 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
     place,
     forkedAt,
     start,
+    context,
   })
   if (imported.length > 0) emit(draft, { type: 'task.imported', tasks: imported })
   return undefined

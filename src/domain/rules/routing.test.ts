@@ -273,9 +273,13 @@ describe('a gate', () => {
     expect(journal.must(decide('rejected', 'no'))).toEqual([
       { type: 'gate.decided', task: 'g', verdict: 'rejected', rationale: 'no', hash: numberedSha(7) },
       { type: 'recovery.chosen', task: 'g', visit: 1, choice: 'route', to: ['a'], reason: expect.any(String) },
+      { type: 'note.added', text: 'no', task: 'a', kind: 'lesson', about: { visit: 1, attempt: 1 }, by: 'g' },
       { type: 'task.reopened', tasks: ['a', 'g'], reason: "'g' ended with outcome 'rejected'" },
       { type: 'task.readied', tasks: ['a'] },
-      { type: 'task.routed', task: 'g', outcome: 'rejected', to: ['a'] },
+      {
+        ...{ type: 'task.routed', task: 'g', outcome: 'rejected', to: ['a'] },
+        feedback: { from: 'g', by: 'g', text: 'no' },
+      },
     ])
     journal.turn()
     journal.succeed('a')

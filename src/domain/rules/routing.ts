@@ -5,6 +5,8 @@ import type { Feedback } from '../event.ts'
 import type { TaskName } from '../id.ts'
 import { VISITS_DEFAULT } from '../limits.ts'
 import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
+import { wordsIn } from '../recovery/explanation.ts'
+import { LESSONS } from '../rules-version.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
 import { transitiveDependants } from '../state/task-index.ts'
 import { ENDED } from '../status.ts'
@@ -56,11 +58,34 @@ export function exhausted(source: TaskState, to: readonly TaskState[]): { target
 }
 
 export function route(draft: DecisionDraft, source: TaskState, outcome: string, to: readonly TaskState[]): void {
+  const { id } = source.definition
   const back = to.filter(target => wouldReopen(target) && !isLetAlone(draft, target))
-  reopen(draft, back, `'${source.definition.id}' ended with outcome '${outcome}'`)
-  emit(draft, { type: 'task.routed', task: source.definition.id, outcome, to: to.map(target => target.definition.id) })
+  const words = wordsFor(draft, source, outcome)
+  const feedback = words === null ? {} : { feedback: { from: id, by: id, text: words } }
+  for (const target of words === null ? [] : back) keepLesson(draft, target, id, words!)
+  reopen(draft, back, `'${id}' ended with outcome '${outcome}'`)
+  emit(draft, { type: 'task.routed', task: id, outcome, to: to.map(target => target.definition.id), ...feedback })
   unblock(draft, to)
   markReady(draft, to)
+}
+
+/** What the task that decided says; a decision by an expression has the words of what it decides about. Null when it went on well. */
+function wordsFor({ state }: DecisionDraft, source: TaskState, outcome: string): string | null {
+  if (state.rules < LESSONS || WELL.has(outcome)) return null
+  const { action, needs = [] } = source.definition
+  if (outcome === 'rejected') return source.reason === '' ? null : source.reason
+  if (source.result?.status !== 'succeeded') return null
+  const about = action.type === 'decide' ? needs.toReversed().map(name => state.tasks.get(name)) : []
+  return [source, ...about].map(task => wordsIn(task?.result ?? null)).find(words => words !== null) ?? null
+}
+
+/** These lead on, or to a remedy, which looks at the failure itself. */
+const WELL: ReadonlySet<string> = new Set(['success', 'approved', 'alternate', 'repair'])
+
+/** Notes what was said about the last attempt of a task, before its next visit is opened. */
+function keepLesson(draft: DecisionDraft, { definition, visit, attempt }: TaskState, by: string, text: string): void {
+  if (draft.state.rules < LESSONS) return
+  emit(draft, { type: 'note.added', text, task: definition.id, kind: 'lesson', about: { visit, attempt }, by })
 }
 
 /** Opens the next visit of these tasks and all after them, except `stays` and tasks in progress or parked that are unsafe to repeat. */
@@ -94,11 +119,14 @@ export function reopen(
       ...goneBackIn(task),
     })
   }
+  const [first] = roots
+  if (feedback !== undefined && first !== undefined) keepLesson(draft, first, feedback.by, feedback.text)
+  const about = feedback === undefined || draft.state.rules < LESSONS ? feedback : { ...feedback, visit: first!.visit }
   emit(draft, {
     type: 'task.reopened',
     tasks: again.map(task => task.definition.id),
     reason,
-    feedback,
+    feedback: about,
   })
   unblock(draft, after)
   blockHeld(draft, again)

@@ -7,19 +7,28 @@ import { askAgain, isUnagreed } from '../gates/consent-rules.ts'
 import { countsForBreaker, loopsUsedUp } from '../recovery/breaker.ts'
 import type { NothingLeft } from '../recovery/choose-recovery.ts'
 import { abort, beginRecovery, endRecovery, updateBreakers } from '../recovery/follow-recovery.ts'
-import type { Failed, Result, Succeeded } from '../result.ts'
+import { changedPrograms, type Failed, type Result, type Succeeded } from '../result.ts'
 import { takenBy } from '../rollback/checkpoint-rules.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
 import { groupOf } from '../state/task-index.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { attemptOf, isEnding, loseByUs } from './lost-attempt.ts'
 import { block, propagate } from './readiness.ts'
+import { sendBack, whyCapped } from './review.ts'
 import { edges, exhausted, recovery, route, wouldReopen } from './routing.ts'
 
 export function settle(draft: DecisionDraft, task: TaskState, result: Result | Interrupted): void {
   if (result.status === 'interrupted') loseByUs(draft, task, result)
-  else if (result.status === 'succeeded') succeed(draft, task, result)
-  else fail(draft, task, result)
+  else if (result.status === 'succeeded') succeed(draft, task, withNewPrograms(draft, result))
+  else fail(draft, task, withNewPrograms(draft, result))
+}
+
+/** Attempts that ran side by side report the same programs. */
+function withNewPrograms<R extends Result>({ state }: DecisionDraft, result: R): R {
+  if (result.programs === undefined) return result
+  const { programs, ...rest } = result
+  const changed = changedPrograms(state.programs, programs)
+  return changed === undefined ? (rest as R) : { ...result, programs: changed }
 }
 
 function succeed(draft: DecisionDraft, task: TaskState, result: Succeeded): void {
@@ -29,7 +38,10 @@ function succeed(draft: DecisionDraft, task: TaskState, result: Succeeded): void
     fail(draft, task, noEdge(result.outcome ?? 'success'))
     return
   }
-  const over = taken === null || isEnding(draft) ? null : exhausted(task, taken.to)
+  const capped = isEnding(draft) ? null : whyCapped(draft.state, task, result)
+  if (capped !== null) return fail(draft, task, capped)
+  const isReview = task.definition.reviews !== undefined
+  const over = taken === null || isReview || isEnding(draft) ? null : exhausted(task, taken.to)
   if (taken !== null && over !== null) {
     fail(draft, task, tooOften(taken.outcome, over))
     return
@@ -52,7 +64,9 @@ export function settleLate(draft: DecisionDraft, task: TaskState): void {
 }
 
 export function afterSuccess(draft: DecisionDraft, task: TaskState): void {
-  const taken = draft.state.compensating === null ? edges(draft, task, outcomesOf(task, task.result)) : null
+  const { compensating } = draft.state
+  if (compensating === null && task.result?.status === 'succeeded' && sendBack(draft, task, task.result)) return
+  const taken = compensating === null ? edges(draft, task, outcomesOf(task, task.result)) : null
   if (taken !== null && exhausted(task, taken.to) === null) {
     if (isLoopTooMany(draft, task, taken.to)) return
     route(draft, task, taken.outcome, taken.to)

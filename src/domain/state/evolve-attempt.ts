@@ -67,6 +67,7 @@ export function reopen(state: PlanState, task: TaskState, reason: string): void 
   task.visitAt = null
   task.waitsSince = null
   task.escalated = NOTHING
+  task.conversation = undefined
   // The task made from `done` waits again for all others. Any other task keeps its activation.
   task.dormant = task.definition.action.type === 'verify'
   if (task.dormant) task.routedBy = NO_TASKS
@@ -109,6 +110,8 @@ type AttemptEvent = EventOf<
 >
 
 export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptEvent, now: Millis): void {
+  if ('result' in event && event.result.programs !== undefined)
+    state.programs = { ...state.programs, ...event.result.programs }
   switch (event.type) {
     case 'attempt.started':
       task.attempt = event.attempt
@@ -143,6 +146,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       return
     case 'attempt.succeeded':
       task.around = undefined
+      if (task.race !== undefined) task.race = { ...task.race, over: true }
       if (state.budget !== null) attemptEnded(state.budget, event, measured(event.result), now)
       task.result = event.result
       noteOverwritten(state, task, event.result, now)
@@ -155,6 +159,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       return
     case 'attempt.failed':
       if (event.result.beside === undefined) task.around = undefined
+      if (task.race !== undefined) task.race = { ...task.race, over: true }
       if (state.budget !== null) attemptEnded(state.budget, event, measured(event.result), now)
       task.result = event.result
       noteOverwritten(state, task, event.result, now)

@@ -9,6 +9,7 @@ import { EVALUATIONS_KEPT } from '../limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { authorsAfter, authorsApproved, authorsOfNew, authorsWith } from '../plan-rules/authors.ts'
 import { ENDED } from '../status.ts'
+import { evolveRace } from '../tries/evolve-race.ts'
 import { indexAlarms } from './alarms.ts'
 import { end, evolveAttempt, rememberSetBack, reopen, reset, without } from './evolve-attempt.ts'
 import { closeGate, evolveJudgement, openGate } from './evolve-gate.ts'
@@ -237,13 +238,15 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
         setStatus(state, task, 'pending')
       }
       return
-    case 'task.reopened':
+    case 'task.reopened': {
+      const before = event.tasks[0] === undefined ? undefined : taskOf(state, event.tasks[0]).conversation
       for (const name of event.tasks) reopen(state, taskOf(state, name), event.reason)
       state.loops++
       state.setBack = false
       if (event.feedback !== undefined && event.tasks[0] !== undefined) {
         const sentBack = taskOf(state, event.tasks[0])
         sentBack.feedback = [...sentBack.feedback, event.feedback]
+        if (event.feedback.review === true) sentBack.conversation = before ?? sentBack.visit - 1
       }
       if (state.compensated.length > 0) state.compensated = without(state.compensated, ...event.tasks)
       // A dependant that the outcome of a reopened task had activated waits for that task again.
@@ -255,6 +258,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
         }
       }
       return
+    }
     case 'task.routed': {
       const source = taskOf(state, event.task)
       // While a remedy runs, it is open whether the failure is handled.
@@ -263,6 +267,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
         const target = taskOf(state, name)
         target.dormant = false
         if (!target.routedBy.includes(event.task)) target.routedBy = [...target.routedBy, event.task]
+        if (event.feedback !== undefined) target.feedback = [...target.feedback, event.feedback]
       }
       return
     }
@@ -274,6 +279,12 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'retry.scheduled':
     case 'report.refused':
       evolveAttempt(state, taskOf(state, event.task), event, now)
+      return
+    case 'race.began':
+    case 'race.tried':
+    case 'race.judged':
+    case 'race.applied':
+      evolveRace(state, taskOf(state, event.task), event, now)
       return
     case 'gate.opened':
       openGate(state, taskOf(state, event.task), event, now)

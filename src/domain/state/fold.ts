@@ -68,6 +68,7 @@ export function newState(): PlanState {
     setBack: false,
     restored: [],
     lostOutputs: [],
+    programs: null,
     startedEntry: 0,
     stampedEntry: 0,
     counts: newCounts(),
@@ -91,7 +92,7 @@ const LATER_KEYS = [
   ...wordList('dialect compensationFailures compensationAt ending compensated unsureCompensated rollback'),
   ...wordList('uncommitted sinceCheckpoint files sandbox layers place attempts loops breakers questions permits'),
   ...wordList('proposals halted rounds rollsBack setBack startedEntry stampedEntry agent annotations restored'),
-  ...wordList('shortage lostOutputs overBudget authors byHalt'),
+  ...wordList('shortage lostOutputs overBudget authors byHalt programs'),
 ] satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()
@@ -100,7 +101,7 @@ const BLANK = newState()
 const TASK_KEYS = [
   ...wordList('status visit attempt failures lost readiedAt startedAt endedAt retryAt claim prepared result reason'),
   ...wordList('gate handled dormant routedBy goneBack consent feedback recovering recoveries visitAt escalated'),
-  ...wordList('addedAt annotations evaluations refused waitsSince'),
+  ...wordList('addedAt annotations evaluations refused waitsSince race'),
 ] satisfies readonly (keyof TaskState)[]
 
 const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }

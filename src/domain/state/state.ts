@@ -8,9 +8,10 @@ import type { JsonObject } from '../json.ts'
 import type { NetworkPermit } from '../network-decision.ts'
 import type { Authors, PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
 import type { PolicyLayer } from '../policy/policy-layer.ts'
-import type { LostOutput, Prepared, Result } from '../result.ts'
+import type { LostOutput, Prepared, Programs, Result } from '../result.ts'
 import type { Shortage } from '../shortage.ts'
 import type { PlanStatus, TaskStatus } from '../status.ts'
+import type { Race } from '../tries/race.ts'
 import type { Heap } from './heap.ts'
 
 // A definition is sealed when it is complete and hashed. Appending tasks to a draft unseals it; a revision with the same definition seals
@@ -121,6 +122,8 @@ export interface PlanState {
   restored: readonly SetBack[]
   /** Declared outputs found missing or changed when the plan was last taken over. */
   lostOutputs: readonly LostOutput[]
+  /** The programs with which attempts ran, as last recorded. */
+  programs: Programs | null
   /** The entry in which it was started; before it, none of its tasks had begun. */
   startedEntry: number
   /** The entry in which its definition took effect. */
@@ -185,6 +188,10 @@ export interface TaskState {
   visit: number
   /** A snapshot of all files before the first claim with unexplained changes outside the scope; absent for none. */
   around?: Sha256 | undefined
+  /** The tries of its last attempt with `tries`; absent for none. */
+  race?: Race
+  /** The run whose conversation this one continues; absent for its own. */
+  conversation?: number | undefined
   /** Attempts started in this visit, lost ones included. */
   attempt: number
   /** Failed attempts of this visit, which a retry policy counts. */

@@ -355,3 +355,15 @@ function reach(state: Pick<PlanState, 'tasks'>, from: TaskState): ReadonlySet<Ta
   }
   return seen
 }
+
+/** The task whose work is judged: by a reviewer, or by a critic that a failure has led to; null for any other task. */
+export function judgedBy(state: Pick<PlanState, 'tasks'>, task: TaskState): TaskState | null {
+  const { id, reviews } = task.definition
+  if (reviews !== undefined) return state.tasks.get(reviews.of) ?? null
+  for (const name of task.routedBy) {
+    const source = state.tasks.get(name)
+    const rule = source?.recovering?.by === id ? source.recovering.rule : null
+    if (rule !== null && source?.definition.recover?.[rule]?.do.type === 'repair') return source
+  }
+  return null
+}

@@ -118,6 +118,8 @@ export interface Handoff extends Judged, Readonly<Pick<PlanState, StoredFacts>> 
     readonly task: TaskName | null
     readonly text: string
     readonly place?: NotePlace
+    /** A lesson: the attempt that it is about. */
+    readonly about?: { readonly visit: number; readonly attempt: number }
   }[]
   readonly checkpoints: readonly Checkpoint[]
   /** The number of automatic checkpoints, one after each task. */
@@ -357,7 +359,10 @@ function addEvent(story: Story, event: Event, { version, at, by }: { version: nu
       return
     }
     case 'note.added':
-      story.notes.push({ at, by, task: event.task ?? null, text: event.text, place: event.place })
+      story.notes.push({
+        ...{ at, by: event.by ?? by, task: event.task ?? null, text: event.text, place: event.place },
+        ...(event.about === undefined ? {} : { about: event.about }),
+      })
       return
     default:
       return

@@ -1,6 +1,6 @@
 // One sentence for each event, for `log`, live views and the audit trail.
 
-import type { Event, PlanEntry } from '../event.ts'
+import type { Event, PlanContext, PlanEntry } from '../event.ts'
 import type { PlanWording } from '../events/event-row.ts'
 import { rowOf } from '../events/event-table.ts'
 import type { Millis, TaskName } from '../id.ts'
@@ -61,4 +61,17 @@ export const sentence = (event: Event, words?: PlanWording): string => rowOf(eve
 export function isSetback(event: Event): boolean {
   const { setback, failure } = rowOf(event)
   return setback === true && (failure === undefined || failure(event) !== null)
+}
+
+/** The context of a plan: names and values. */
+export function contextRows({ commit, files, constraints = [], conversation }: PlanContext) {
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ...([
+      ['commit', commit],
+      ['files', files?.join(', ')],
+    ] as const),
+    ...constraints.map(one => ['constraint', one] as const),
+    ['conversation', conversation],
+  ]
+  return rows.flatMap(([name, text]) => (text === undefined ? [] : [{ name, text }]))
 }

@@ -5,10 +5,12 @@ import type { Event } from '../../domain/event.ts'
 import { AGENT_FORM } from '../../domain/network-decision.ts'
 import { type AgentLogin, agentRequest } from '../../domain/plan-rules/agent-request.ts'
 import type { PlanState } from '../../domain/state/state.ts'
+import { judgedBy } from '../../domain/state/task-index.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { AgentFacts, AgentTools, Attempt } from '../../runners/runner.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import { entriesAfter } from '../files/other-plans.ts'
+import { judgedTexts, workOf } from '../judges/judged-work.ts'
 import { lazy } from '../lazy-imports.ts'
 import { changesSince, readChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
@@ -76,7 +78,9 @@ async function borrowedLogin(
 async function factsFor(rooms: Rooms, state: PlanState, attempt: Attempt): Promise<AgentFacts> {
   const { definition } = state
   const task = state.tasks.get(attempt.task)
+  const judged = task === undefined ? null : judgedBy(state, task)
   return {
+    ...(judged === null ? {} : { judged: judgedTexts(await workOf(rooms, state, judged)) }),
     plan: definition.name,
     goal: definition.goal ?? definition.title ?? null,
     decisions: await decisionsIn(rooms, state),

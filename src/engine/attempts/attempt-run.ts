@@ -4,11 +4,20 @@ import { actionFacts, sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Interrupted } from '../../domain/command.ts'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Millis } from '../../domain/id.ts'
-import type { Action } from '../../domain/plan.ts'
-import { clearedSentence, type Result } from '../../domain/result.ts'
+import type { Action, TaskDefinition } from '../../domain/plan.ts'
+import {
+  changedPrograms,
+  clearedSentence,
+  type Failed,
+  type Failure,
+  type Programs,
+  type Result,
+} from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { judgedBy } from '../../domain/state/task-index.ts'
 import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import { scopeEntries } from '../../safety/files/scope-entries.ts'
+import type { BorrowedFolder } from '../../safety/sandbox/sandbox.ts'
 import type { LogChunk } from '../../stores/store.ts'
 import { judgeBeyond, withBeside } from '../files/beyond-scope.ts'
 import { consentObjection } from '../gates/consent.ts'
@@ -30,6 +39,16 @@ export interface PerformOptions extends HoldOptions {
   readonly onOutput?: (text: string, stream: LogChunk['stream']) => void
   /** Run this instead of the task's own action: its compensation. */
   readonly action?: Action
+  readonly tried?: TryRun
+}
+
+/** One of several tries of the attempt. */
+export interface TryRun {
+  readonly name: string
+  readonly borrowed: readonly BorrowedFolder[]
+  /** What is said against the try with whose files it begins. */
+  readonly findings?: string
+  readonly seen: (outcome: Outcome) => void
 }
 
 export interface AttemptRun {
@@ -37,7 +56,7 @@ export interface AttemptRun {
   readonly state: PlanState
   readonly task: TaskState
   readonly options: PerformOptions
-  readonly logbook: Logbook
+  readonly logbook: Pick<Logbook, 'write'>
 }
 
 export async function runAttempt(run: AttemptRun): Promise<Result | Interrupted> {
@@ -49,29 +68,85 @@ export async function runAttempt(run: AttemptRun): Promise<Result | Interrupted>
   const found = resolvedAttempt(run)
   const resolved = found instanceof Promise ? await found : found
   if (!resolved.ok) return failed({ class: 'logic', message: resolved.message, hint: resolved.hint, retryable: false })
-  const attempt = resolved.value
+  const { tried } = options
+  const attempt = tried === undefined ? resolved.value : asTried(resolved.value, tried)
   const denied = deniedBy(run, attempt)
   if (denied !== null) return failed(denied)
   const opened = toolsFor(run, attempt)
   const given = opened instanceof Promise ? await opened : opened
   if (!given.ok) return failed(given.failure)
-  const tools = given.value
+  const tools = tried === undefined ? given.value : withBorrowed(given.value, tried)
   const probed = asksProbe ? await probe(run, attempt, tools) : null
   if (probed !== null) return probed
   const held = options.isHeld()
   if (held !== true && !(await held)) return { status: 'interrupted', reason: 'another process took over the plan' }
-  const objecting = consentObjection(rooms, state, task, attempt, options)
+  // What a person approved is the attempt with all of its tries.
+  const objecting = tried === undefined ? consentObjection(rooms, state, task, attempt, options) : null
   const objected = objecting === null ? null : await objecting
   if (objected !== null) return failed(objected)
+  // Looked at beside the attempt, so that it begins no later. A compensation is no attempt, and a try is a part of one.
+  const isCounted =
+    options.action === undefined && tried === undefined && actionFacts(attempt.action).runsCommands === true
+  // It is a note beside the result, so nothing fails for it.
+  const programs = isCounted ? rooms.programs?.({ asks: true }).catch((): Programs => ({})) : undefined
+  if (task.definition.tries !== undefined && options.action === undefined) {
+    const raced = await (await lazy.runRace()).runRace(run, attempt, tools)
+    const result = await judgeOutcome(run, attempt, tools, raced.outcome, startedAt ?? 0)
+    const ended = result.status === 'failed' ? await withoutBest(result, raced) : result
+    return programs === undefined ? ended : withPrograms(run, ended, await programs, raced.outcome)
+  }
   const outcome = await carryOut(run, attempt, tools)
-  return await judgeOutcome(run, attempt, tools, outcome, startedAt ?? 0)
+  tried?.seen(outcome)
+  const result = await judgeOutcome(run, attempt, tools, outcome, startedAt ?? 0)
+  return programs === undefined ? result : withPrograms(run, result, await programs, outcome)
 }
 
-function resolvedAttempt({ state, task, options: { action } }: AttemptRun) {
+/** Takes the changes of the best try back. If some of them stay, a person must look before the next attempt begins with them. */
+export async function withoutBest(
+  result: Failed,
+  { takeBack }: { readonly takeBack?: () => Promise<Failure | null> },
+): Promise<Failed> {
+  const left = (await takeBack?.()) ?? null
+  if (left === null) return result
+  const { failure } = result
+  const message = `${failure.message}; changes of the best try could not be taken back: ${left.message}`
+  return { ...result, failure: { ...failure, message, retryable: false } }
+}
+
+function withPrograms({ state }: AttemptRun, result: Result | Interrupted, found: Programs, outcome: Outcome) {
+  if (result.status === 'interrupted') return result
+  const programs = changedPrograms(state.programs, { ...found, ...('programs' in outcome ? outcome.programs : {}) })
+  return programs === undefined ? result : { ...result, programs }
+}
+
+function asTried(attempt: Attempt, { name, findings }: TryRun): Attempt {
+  const { feedback } = attempt
+  const given = [feedback, findings].filter(one => one !== undefined && one !== '').join('\n')
+  return { ...attempt, tried: name, ...(given === '' ? {} : { feedback: given }) }
+}
+
+const withBorrowed = (tools: RunnerTools, { borrowed }: TryRun): RunnerTools =>
+  tools.sandbox === undefined || borrowed.length === 0 ? tools : { ...tools, sandbox: { ...tools.sandbox, borrowed } }
+
+function resolvedAttempt(run: AttemptRun) {
+  const { state, task, options } = run
+  const { action } = options
   const { definition } = task
   return isPlain(definition) && definition.labels === undefined && state.definition.labels === undefined
     ? ({ ok: true, value: attemptAsWritten(state, task, action) } as const)
-    : resolveAttempt(state, task, action)
+    : readsWork(definition)
+      ? withWork(run)
+      : resolveAttempt(state, task, action)
+}
+
+/** Only the instruction of a model can name the work that it judges; an agent is shown it in its brief. */
+const readsWork = ({ action, instruction = '' }: TaskDefinition): boolean =>
+  action.type === 'model' && /\bwork\b/.test(instruction)
+
+async function withWork({ rooms, state, task, options: { action } }: AttemptRun) {
+  const judged = judgedBy(state, task)
+  const work = judged === null ? null : await (await lazy.judgedWork()).workOf(rooms, state, judged)
+  return await resolveAttempt(state, task, action, work === null ? null : { ...work })
 }
 
 /** An earlier attempt that did not fail was interrupted by a crash or by us. Its effect is unknown, so the probe runs first. */
@@ -154,7 +229,12 @@ async function judgeOutcome(
       ? await recognise(state, attempt, reported, outcome.type === 'exited' ? outcome : {})
       : reported
   const { inputHash } = attempt
-  return result.status === 'interrupted' || inputHash === undefined ? result : { ...result, inputHash }
+  if (result.status === 'interrupted') return result
+  const opinion =
+    attempt.definition.reviews === undefined || options.action !== undefined
+      ? result
+      : await (await lazy.judgedWork()).asReview(rooms, state, attempt.definition, result)
+  return inputHash === undefined ? opinion : { ...opinion, inputHash }
 }
 
 const withUnheld = (result: Result | Interrupted, outcome: Outcome): Result | Interrupted =>

@@ -290,7 +290,9 @@ async function reported(
   // A failed attempt need not explain the changes outside its scope.
   const beside = besideClaim([...others, ...unexplained], unexplained.length === 0)
   const whole = { ...result, ...unsaved, ...beside, ...(wrote === null ? {} : { wrote }) }
-  return await checkEffects(own, state, task, whole)
+  const checked = await checkEffects(own, state, task, whole)
+  if (task.definition.reviews === undefined) return checked
+  return await (await lazy.judgedWork()).asReview(own, state, task.definition, checked)
 }
 
 async function changesWith(rooms: Rooms, wrote: Wrote | null, also: readonly Change[]): Promise<Wrote | null> {

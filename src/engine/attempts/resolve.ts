@@ -4,13 +4,15 @@
 import { hash } from 'node:crypto'
 import type { FieldContent } from '../../domain/actions/action-facts.ts'
 import { actionFacts } from '../../domain/actions/actions.ts'
-import type { GateAsks } from '../../domain/event.ts'
+import type { Feedback, GateAsks } from '../../domain/event.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { TIMEOUT_DEFAULT_MS } from '../../domain/limits.ts'
 import type { Action, CommandLine, TaskDefinition } from '../../domain/plan.ts'
 import { isConfidential } from '../../domain/plan-rules/confidential.ts'
+import { WORK_FIELDS } from '../../domain/plan-rules/judge.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { judgedBy } from '../../domain/state/task-index.ts'
 import type { GivenInputs, Texts, UnresolvedInput } from '../../domain/views/board.ts'
 import {
   type Evaluate,
@@ -45,13 +47,27 @@ export function attemptAsWritten(state: PlanState, task: TaskState, action: Acti
   }
   const { model } = state.definition.defaults ?? {}
   const asked = model === undefined || actionFacts(action).sends !== 'models' ? attempt : { ...attempt, model }
-  return task.feedback.length === 0 ? asked : { ...asked, feedback: feedbackOf(task) }
+  if (task.feedback.length === 0) return asked
+  const lessons = task.feedback.slice(-1 - LESSONS_MAX, -1).map(lessonText)
+  return {
+    ...asked,
+    feedback: feedbackOf(task),
+    ...(lessons.length === 0 ? {} : { lessons }),
+    ...(task.conversation === undefined ? {} : { conversation: task.conversation }),
+  }
 }
 
+const LESSONS_MAX = 20
+
+const lessonText = ({ by, text, visit }: Feedback): string =>
+  `${visit === undefined ? '' : `run ${visit}, `}${by}: ${text}`
+
+/** `work`: what a judge may see of the task that it judges. */
 export async function resolveAttempt(
   state: PlanState,
   task: TaskState,
   action: Action = task.definition.action,
+  work: Json | null = judgedBy(state, task) === null ? null : NOT_YET,
 ): Promise<Resolved<Attempt>> {
   const { definition } = task
   const attempt = attemptAsWritten(state, task, action)
@@ -62,7 +78,7 @@ export async function resolveAttempt(
       hint: 'take the label away, or let a command do it',
     }
   if (isPlain(definition)) return { ok: true, value: attempt }
-  const bound = ownContext(task)
+  const bound = { ...ownContext(task), ...(work === null ? {} : { work }) }
   const leaves = goesToModel(action)
   const evaluate = await evaluator(state, bound, { leaves })
   const inputs = resolve(attempt.inputs, evaluate)
@@ -87,6 +103,9 @@ export async function resolveAttempt(
   const inputHash = hash('sha256', canonicalJson({ ...given, ...prompt, cwd } as unknown as Json)) as Sha256
   return { ok: true, value: { ...attempt, ...given, definition: placed.value, inputHash } }
 }
+
+/** Where an attempt is only looked at before it begins. */
+const NOT_YET: Json = Object.fromEntries(WORK_FIELDS.map(name => [name, `(${name}: put in when it begins)`]))
 
 function timeoutOf({ definition: { defaults } }: PlanState, { definition, visitAt, startedAt }: TaskState): number {
   const timeoutMs = definition.timeoutMs ?? defaults?.timeoutMs ?? TIMEOUT_DEFAULT_MS

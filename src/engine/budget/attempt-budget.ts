@@ -20,6 +20,8 @@ const ENGINE = 'engine' as Actor
 
 export interface Spender extends AttemptOf {
   readonly plan: PlanId
+  /** One of several tries, which reserve side by side. */
+  readonly tried?: string
 }
 
 const UNKNOWNS_MAX = 5
@@ -104,7 +106,8 @@ function account(store: Pick<Store, 'state' | 'update' | 'onChange'>, spender: S
   }
 }
 
-const keyOf = ({ task, visit, attempt }: Spender): string => `${task}/${visit}/${attempt}`
+const keyOf = ({ task, visit, attempt, tried }: Spender): string =>
+  `${task}/${visit}/${attempt}${tried === undefined ? '' : `~${tried}`}`
 
 async function reserve(
   store: Pick<Store, 'onChange'>,
@@ -185,7 +188,7 @@ function nextChange(
 }
 
 /** Reserve and settle are idempotent, so they are repeated until they are known to be written. */
-async function untilWritten(write: () => Promise<Updated>): Promise<Updated> {
+export async function untilWritten(write: () => Promise<Updated>): Promise<Updated> {
   for (let tries = 1; ; tries++) {
     try {
       return await write()

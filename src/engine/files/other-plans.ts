@@ -54,20 +54,23 @@ export async function writtenByOthers(
   const found = new Map<string, WrittenByOther>()
   const after = await capturedAfter(rooms, state, task)
   if (after === null) return found
-  const isBeside = sharesFolder(rooms, state)
-  for (let at = after; ; ) {
+  const planAt = plansSeenFrom(rooms, state)
+  // What is written while we read is not waited for: in a busy store the reading would not end.
+  const end = await rooms.store.position()
+  for (let at = after; at < end; ) {
     const page = await rooms.store.since(at, PAGE)
     const last = page.at(-1)
-    if (last === undefined) return found
+    if (last === undefined) break
     at = last.position
     for (const { plan, events } of page) {
       for (const event of events) {
         const changes = COMPLETES.has(event.type) ? changesOf(event) : null
-        if (changes === null || !(await isBeside(plan))) continue
+        if (changes === null) continue
+        const { isBeside, name } = await planAt(plan)
+        if (!isBeside) continue
         const by = 'task' in event ? (event.task ?? null) : null
         // Of this plan, only completed work of other tasks counts.
         if (plan === state.id && (by === null || by === task.definition.id)) continue
-        const name = (await rooms.store.state(plan))?.definition.name ?? plan
         const other = { plan, name, task: by, declared: isDeclaredBy(event) }
         const read = plan === state.id ? readChanges : readOthersChanges
         for (const change of (await read(rooms, changes)) ?? [])
@@ -75,6 +78,7 @@ export async function writtenByOthers(
       }
     }
   }
+  return found
 }
 
 /** A journal position that is certainly before the capture; null if the files were not captured. */
@@ -94,13 +98,20 @@ const isReadied = ({ events }: Entry, { definition: { id } }: TaskState): boolea
 const isBegun = ({ events }: Entry, { definition: { id }, visit }: TaskState): boolean =>
   events.some(event => event.type === 'attempt.started' && event.task === id && event.visit === visit)
 
-/** Does the plan work in the same folder? In another folder the same path is another file. */
-function sharesFolder({ store }: Rooms, { place }: PlanState): (plan: PlanId) => Promise<boolean> {
-  const known = new Map<PlanId, boolean>()
+/** Does a plan work in the same folder, and what is it called? In another folder the same path is another file. */
+function plansSeenFrom(
+  { store }: Rooms,
+  { place }: PlanState,
+): (plan: PlanId) => Promise<{ readonly isBeside: boolean; readonly name: string }> {
+  const known = new Map<PlanId, { readonly isBeside: boolean; readonly name: string }>()
   return async plan => {
-    const answer = known.get(plan) ?? (await store.state(plan))?.place === place
-    known.set(plan, answer)
-    return answer
+    const seen = known.get(plan)
+    if (seen !== undefined) return seen
+    // Read once for each plan: from a database it takes a while.
+    const other = await store.state(plan)
+    const found = { isBeside: other?.place === place, name: other?.definition.name ?? plan }
+    known.set(plan, found)
+    return found
   }
 }
 

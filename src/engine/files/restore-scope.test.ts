@@ -31,6 +31,7 @@ beforeEach(async () => {
   const store = {
     blobs,
     read: async (_: unknown, { after }: { after: number }) => journal.entries.slice(after),
+    position: async () => 0,
     since: async () => [],
     state: async () => stored ?? journal.state,
   }

@@ -90,7 +90,7 @@ const TAKEN_OVER: Failure = {
 
 const TRIES_MAX = 5
 
-const isMoved = ({ class: kind, code, shortage }: Failure): boolean =>
+export const isMoved = ({ class: kind, code, shortage }: Failure): boolean =>
   shortage === undefined && code !== TAKEN_OVER.code && (kind === 'transient' || MOVED.has(code ?? ''))
 
 const MOVED: ReadonlySet<string> = new Set(['errno:ENOENT', 'errno:ENOTDIR', 'errno:EEXIST', 'errno:ENOTEMPTY'])

@@ -32,6 +32,7 @@ import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
 import { networkAround } from '../../domain/policy/policy-in-state.ts'
 import { confinementOf } from '../../domain/policy/run-mode.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { contendersOf } from '../../domain/tries/tries.ts'
 import { fromLiteral, templateExpressions } from '../../format/expression/template.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
@@ -284,14 +285,17 @@ function namesOf(action: Action, words: readonly string[], cwd: string, root: st
 
 /** Probe, checks, preconditions and undo. The definition hash covers their words, but not the files they name. */
 function besidesOf(definition: TaskDefinition): readonly string[] {
-  const { accept = [], preconditions = [], postconditions = [], probe, compensate } = definition
+  const { accept = [], preconditions = [], postconditions = [], probe, tries, compensate } = definition
   const checks = (label: string, criteria: typeof accept): readonly string[] =>
     criteria.flatMap(one => {
       const command = commandOf(one)
       return command === null ? [] : [`${label}: ${lineOf(command)}`]
     })
+  const by = tries === undefined ? [] : contendersOf(definition).map(({ label }) => label)
   return [
     ...checks('before it', preconditions),
+    ...(by.length === 0 ? [] : [`the best of ${by.length} tries: ${by.join(', ')}`]),
+    ...(tries?.prepare === undefined ? [] : [`first in each try: ${lineOf(tries.prepare)}`]),
     ...checks('to accept it', accept),
     ...checks('after it', postconditions),
     ...(probe === undefined ? [] : [`after a crash: ${lineOf(probe)}`]),

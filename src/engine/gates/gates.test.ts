@@ -265,7 +265,7 @@ describe('what somebody says who sends it back', () => {
     await room.drive(plan)
     await back('check', 'look closer')
     const briefing = await room.engine.ask({ type: 'briefing', plan, task: 'check' })
-    expect(briefing?.feedback).toEqual([{ from: 'g', by: 'bo', text: 'look closer' }])
+    expect(briefing?.feedback).toEqual([{ from: 'g', by: 'bo', text: 'look closer', visit: 2 }])
     expect(await room.replays(plan)).toBe(true)
   })
 })

@@ -1,6 +1,8 @@
 // Drives plans in this process, each in a loop of its own, all under one lease.
 
 import { setMaxListeners } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { plainHint } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { PLANS_AT_ONCE } from '../../domain/limits.ts'
@@ -212,11 +214,14 @@ export class WorkerLocal implements Worker {
 
   async #drive(plan: PlanId, options: DriveOptions): Promise<Driven> {
     const { store } = this.#rooms
-    const elsewhere = await whyElsewhere(this.#rooms, plan)
+    // Asked together: from a database each answer takes a while, and a plan whose worker died waits for them.
+    const [elsewhere, halt, owner] = await Promise.all([
+      whyElsewhere(this.#rooms, plan),
+      store.halts.get(),
+      this.#open(),
+    ])
     if (elsewhere !== null) return elsewhere
-    const halt = await store.halts.get()
     if (halt !== null && (await pauseHalted(store, plan, halt)) === null) return { status: 'rested', rest: 'paused' }
-    const owner = await this.#open()
     const found: LoopOptions = { ...options }
     const taken = await this.#take(plan, owner, found)
     if ('status' in taken) return taken
@@ -225,8 +230,10 @@ export class WorkerLocal implements Worker {
       if (rooms === null) return { status: 'rested', rest: 'paused' }
       // Records the devices of the folders while they exist.
       missingFolder(rooms)
+      await removeLeftTries(rooms, plan)
       const loop = new PlanLoop(rooms, plan, taken, found)
       const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
+      if (!owner.lost.aborted) await removeLeftTries(rooms, plan)
       const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
       if (hasEnded && rooms !== this.#rooms) await (await lazy.forkChanges()).storeForkEnd(this.#rooms, plan)
       // Leftovers do no harm.
@@ -285,14 +292,13 @@ export class WorkerLocal implements Worker {
 /** Another worker has what the plan wants. */
 async function whyElsewhere(rooms: Rooms, plan: PlanId): Promise<Driven | null> {
   const { store, labels } = rooms
-  const workspace = await store.shared?.workspaceOf(plan)
+  const [workspace, state] = await Promise.all([store.shared?.workspaceOf(plan), store.state(plan)])
   if (workspace?.here === false)
     return {
       status: 'elsewhere',
       reason: `its files are in ${workspace.root} on ${workspace.host}, not here`,
       labels: [],
     }
-  const state = await store.state(plan)
   const lacks = state === null || labels === undefined ? [] : lacksLabels(state.definition, labels)
   if (lacks.length === 0)
     return state === null || store.shared === undefined ? null : await whyWithoutSecret(rooms, state)
@@ -316,6 +322,12 @@ async function whyWithoutSecret({ environment, root, stateDir }: Rooms, { order 
     labels: [],
     secret,
   }
+}
+
+/** Folders of races that were killed or cancelled. Most plans have none. */
+async function removeLeftTries(rooms: Rooms, plan: PlanId): Promise<void> {
+  const state = existsSync(join(rooms.stateDir, 'tries', plan)) ? await rooms.store.state(plan) : null
+  if (state !== null) await (await lazy.tryFolders()).removeLeftTries(rooms, state)
 }
 
 /** A plan that is being compensated or rolled back continues without its folder; what then fails is recorded for each task. */

@@ -143,11 +143,23 @@ export function postmortemText(from: Handoff, { linkTo = NOWHERE, word = plainSt
     section('Duration', times(facts)),
     section('Still open', [...tasks.filter(isLeftOpen).map(openLine), ...waitingLines(facts)], 'Nothing.'),
     section(
-      'Notes',
-      facts.notes.map(
-        ({ at, by, task, text: said, place }) =>
-          `- ${time(at)}, ${text(by)}${task === null ? '' : `, ${code(task)}`}${place === undefined ? '' : `, ${text(placeText(place))}`}: ${text(said)}`,
+      'Lessons',
+      facts.notes.flatMap(({ at, by, task, text: said, about }) =>
+        about === undefined || task === null
+          ? []
+          : [
+              `- ${time(at)}, ${text(by)} about ${code(task)}, run ${about.visit}, attempt ${about.attempt}: ${text(said)}`,
+            ],
       ),
+    ),
+    section(
+      'Notes',
+      facts.notes
+        .filter(({ about }) => about === undefined)
+        .map(
+          ({ at, by, task, text: said, place }) =>
+            `- ${time(at)}, ${text(by)}${task === null ? '' : `, ${code(task)}`}${place === undefined ? '' : `, ${text(placeText(place))}`}: ${text(said)}`,
+        ),
     ),
     section('Where things are', [
       `- Event log: ${numberOf(facts.version, 'entry')}, the last ${code(facts.head)}`,

@@ -2,9 +2,12 @@
 // changed in files, line by line.
 
 import type { Sha256 } from '../../domain/id.ts'
+import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { tryName } from '../../domain/tries/race.ts'
 import { card, explain } from '../../domain/views/board.ts'
 import { contractOf } from '../../domain/views/contract.ts'
+import { agentSteps } from '../../domain/views/pages/agent-lines.ts'
 import { taskHistory } from '../../domain/views/pages/task-page.ts'
 import { patchBetween } from '../../format/text/consent-contents.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
@@ -14,6 +17,11 @@ import type { Rooms } from '../rooms.ts'
 import { wholeJournal } from './verify-chain.ts'
 
 const LOG_CHUNKS = 200
+
+function agentOf({ definition: { defaults } }: PlanState, { definition: { action } }: TaskState): string | null {
+  const { use, command } = agentRequest(action) ?? { use: null, command: null }
+  return command?.[0] ?? use ?? defaults?.agent ?? null
+}
 
 export async function taskPage(
   { store, clock }: Rooms,
@@ -25,6 +33,7 @@ export async function taskPage(
     name: state.definition.name,
     version: state.version,
     card: card(state, task),
+    race: task.race ?? null,
     definition: task.definition,
     neededBy: task.dependants.map(({ definition }) => definition.id),
     why: explain(state, task, clock.now()),
@@ -38,11 +47,18 @@ export async function taskPage(
   })
   return {
     ...now,
-    ...taskHistory(entries, name),
+    ...taskHistory(entries, name, agentOf(state, task)),
     criteria: contractOf(entries).lines.filter(line => line.task === name),
     log: log.slice(-LOG_CHUNKS),
     isLogCut: log.length > LOG_CHUNKS,
   }
+}
+
+const STEP_CHUNKS = 2_000
+
+export async function stepsOf({ store }: Rooms, { id: plan }: PlanState, { definition }: TaskState) {
+  const about = { plan, task: definition.id, before: Number.POSITIVE_INFINITY }
+  return agentSteps(await store.logs.read({ ...about, limit: STEP_CHUNKS }))
 }
 
 const FILES_MAX = 500
@@ -53,8 +69,9 @@ export async function taskChanges(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
-  which: { readonly visit?: number; readonly attempt?: number },
+  which: { readonly visit?: number; readonly attempt?: number; readonly tried?: string },
 ): Promise<ChangesShown | null> {
+  if (which.tried !== undefined) return await triedChanges(rooms, task, which.tried)
   const { attempts } = taskHistory(await wholeJournal(rooms.store, state.id), task.definition.id)
   const isRequested = (one: (typeof attempts)[number]): boolean =>
     which.visit === undefined && which.attempt === undefined
@@ -64,6 +81,17 @@ export async function taskChanges(
   const found = attempts.findLast(isRequested)
   if (found === undefined) return null
   const { visit, attempt, changes } = found
+  return { visit, attempt, ...(await filesShown(rooms, changes)) }
+}
+
+/** What one of its tries changed. */
+async function triedChanges(rooms: Rooms, { race, attempt }: TaskState, name: string): Promise<ChangesShown | null> {
+  const tried = race?.tried.find(one => tryName(one) === name)
+  if (race === undefined || tried === undefined) return null
+  return { visit: race.visit, attempt, ...(await filesShown(rooms, tried.changes)) }
+}
+
+async function filesShown(rooms: Rooms, changes: Sha256 | null): Promise<Pick<ChangesShown, 'files' | 'more'>> {
   const all = changes === null ? [] : ((await readOthersChanges(rooms, changes)) ?? [])
   const files: FileShown[] = []
   let left = PATCH_CHARS_MAX
@@ -72,7 +100,7 @@ export async function taskChanges(
     left -= file.patch?.reduce((sum, line) => sum + line.length + 1, 0) ?? 0
     files.push(file)
   }
-  return { visit, attempt, files, more: all.length - files.length }
+  return { files, more: all.length - files.length }
 }
 
 async function fileShown({ store }: Rooms, change: Change, isWanted: boolean): Promise<FileShown> {

@@ -8,12 +8,14 @@ import type { Event } from '../../domain/event.ts'
 import { EVENTS } from '../../domain/events/event-table.ts'
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
+import type { Programs } from '../../domain/result.ts'
 import { newState } from '../../domain/state/fold.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { ChainBroken, type Entry, type Position, type Store } from '../../stores/store.ts'
 import type { Difference, Replay, ReplayFault } from '../queries.ts'
 import { readPage } from '../records/verify-chain.ts'
+import type { Rooms } from '../rooms.ts'
 import { firstDifference } from './first-difference.ts'
 import { ReplayLoop } from './replay-loop.ts'
 
@@ -103,12 +105,18 @@ const COMMANDS: Readonly<Record<CommandType, true>> = {
   network: true,
   reserve: true,
   settle: true,
+  race: true,
   raise: true,
 }
 
 const PAGE = 200
 
-export async function replay(store: Pick<Store, 'read'>, plan: PlanId, name: string): Promise<Replay> {
+export async function replay(
+  store: Pick<Store, 'read'>,
+  plan: PlanId,
+  name: string,
+  look?: Rooms['programs'],
+): Promise<Replay> {
   const replaying = new Replaying(plan)
   let fault: ReplayFault | null = null
   try {
@@ -130,7 +138,16 @@ export async function replay(store: Pick<Store, 'read'>, plan: PlanId, name: str
   } finally {
     await replaying.close()
   }
-  return { plan, name, ok: fault === null, ...replaying.report(), fault }
+  const { programs, ...report } = replaying.report()
+  return { plan, name, ok: fault === null, ...report, fault, programs: await otherPrograms(programs, look) }
+}
+
+async function otherPrograms(recorded: Programs | null, look: Rooms['programs']): Promise<Replay['programs']> {
+  const here = recorded === null ? undefined : await look?.({ asks: false })
+  return Object.entries(recorded ?? {}).flatMap(([name, before]) => {
+    const { [name]: now = before } = here ?? {}
+    return now?.path === before?.path && now?.version === before?.version ? [] : { name, recorded: before, now }
+  })
 }
 
 function chainFault({ fault, version, position, message }: ChainBroken): ReplayFault {
@@ -207,8 +224,9 @@ class Replaying {
     this.#loop = null
   }
 
-  report(): Pick<Replay, 'entries' | 'reenacted' | 'redecidedOnly' | 'trace' | 'head'> {
+  report(): Omit<Replay, 'plan' | 'name' | 'ok' | 'fault' | 'programs'> & { readonly programs: Programs | null } {
     return {
+      programs: this.#state.programs,
       entries: this.entries,
       reenacted: { ...this.#sum },
       redecidedOnly: [...this.#only].map(([why, count]) => ({ why, ...count })),

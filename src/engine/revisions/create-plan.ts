@@ -2,8 +2,9 @@
 
 import { hasBudget, hasLayerBudget } from '../../domain/budget/ledger.ts'
 import type { CommandOf } from '../../domain/command.ts'
+import type { PlanContext } from '../../domain/event.ts'
 import { type PlanId, type PlanName, planId, type TaskName } from '../../domain/id.ts'
-import { same } from '../../domain/json.ts'
+import { defined, same } from '../../domain/json.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { isOwn, othersIn } from '../../domain/plan-rules/authors.ts'
@@ -12,6 +13,7 @@ import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { RULES } from '../../domain/rules-version.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
+import { redactor, secretsIn } from '../../safety/secrets/redaction.ts'
 import { sandboxAtStart } from '../attempts/attempt-sandbox.ts'
 import { placeFor } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
@@ -34,6 +36,7 @@ export async function create(
   const writer = isOutside ? undefined : writerOf(writing, { written: order.written, whole: true })
   // A copied plan has the same authors as its origin, task by task.
   const copied = order.origin !== undefined && order.source === undefined ? await store.state(order.origin) : null
+  const context = order.context === undefined ? undefined : await contextOf(rooms, order.context)
   for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
     const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
     const definition: PlanDefinition = { ...order.definition, name }
@@ -56,6 +59,7 @@ export async function create(
         writer,
         ...(copied === null || writer === undefined ? {} : { others: othersIn(copied) }),
         imported,
+        context,
         ...(await placeFor(rooms, definition, order.folder)),
       },
       actor,
@@ -72,6 +76,25 @@ export async function create(
       'choose another name, or prune old plans',
     ),
   }
+}
+
+const ITEMS_MAX = 100
+const ITEM_MAX = 1_000
+const CONVERSATION_MAX = 20_000
+
+/** With the commit, without secrets, and cut to what a journal can bear. */
+async function contextOf({ git, environment }: Rooms, context: PlanContext): Promise<PlanContext | undefined> {
+  const { files, constraints, conversation } = context
+  const standing = await git?.standing()
+  const redact = redactor(secretsIn(environment), { parts: true })
+  const short = (max: number) => (text: string) => redact(text).replace(new RegExp(`^([^]{${max}})[^]+`), '$1…')
+  const kept = defined({
+    commit: (standing?.ok === true ? standing.value?.head : null) ?? undefined,
+    files: files?.slice(0, ITEMS_MAX).map(short(ITEM_MAX)),
+    constraints: constraints?.slice(0, ITEMS_MAX).map(short(ITEM_MAX)),
+    conversation: conversation === undefined ? undefined : short(CONVERSATION_MAX)(conversation),
+  })
+  return Object.keys(kept).length === 0 ? undefined : (kept as PlanContext)
 }
 
 export type Starting =

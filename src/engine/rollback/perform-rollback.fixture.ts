@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Actor, PlanName } from '../../domain/id.ts'
 import type { ActionType, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { QueueLocal } from '../../queues/local.ts'
@@ -13,6 +13,7 @@ import { gitRunner } from '../../runners/git/git-runner.ts'
 import { processTree } from '../../runners/run/process-tree.ts'
 import { runRunner } from '../../runners/run/run-runner.ts'
 import type { Runner } from '../../runners/runner.ts'
+import { bubblewrap } from '../../safety/sandbox/bubblewrap.ts'
 import { thisHost } from '../../stores/leases/host.ts'
 import { StoreSqlite } from '../../stores/sqlite/store-sqlite.ts'
 import { openGit } from '../../workspace/git/open-git.ts'
@@ -28,15 +29,20 @@ import type { Rooms } from '../rooms.ts'
 
 export const ME = 'ana@example.com' as Actor
 
-/** `inside`: the workspace is this folder of `base`; else `base` itself. */
+/** `inside`: the workspace is this folder of `base`; else `base` itself. `base`: a folder of earlier rooms. */
 export async function realRooms({
   inside = '',
+  base = mkdtempSync(join(tmpdir(), 'planfold-back-')),
+  runners = [],
+  sandboxed = false,
   ...options
 }: {
   readonly quotaBytes?: number
   readonly inside?: string
+  readonly base?: string
+  readonly runners?: readonly Runner[]
+  readonly sandboxed?: boolean
 } = {}) {
-  const base = mkdtempSync(join(tmpdir(), 'planfold-back-'))
   const root = join(base, inside)
   const stateDir = join(root, '.planfold')
   mkdirSync(stateDir, { recursive: true })
@@ -57,11 +63,15 @@ export async function realRooms({
   const rooms: Rooms = {
     store,
     ...files(root),
-    at: at => ({ ...rooms, ...files(join(root, at)), root: join(root, at) }),
+    at: at => ({ ...rooms, ...files(resolve(root, at)), root: resolve(root, at) }),
     runners: new Map<ActionType, Runner>(
-      [runRunner({ tree }), editRunner(), decideRunner(), gitRunner()].map(runner => [runner.action, runner]),
+      [runRunner({ tree }), editRunner(), decideRunner(), gitRunner(), ...runners].map(runner => [
+        runner.action,
+        runner,
+      ]),
     ),
     processes: tree,
+    ...(sandboxed ? { sandbox: bubblewrap({ environment, outside: [root] }) } : {}),
     clock: systemClock,
     random: randomBytes,
     root,

@@ -72,6 +72,9 @@ export async function converse(child: ChildProcess, output: Readable, options: A
         case 'agent_message_chunk':
           if (update.content.type === 'text') log.say(update.content.text)
           return
+        case 'agent_thought_chunk':
+          if (update.content.type === 'text') log.think(update.content.text)
+          return
         case 'tool_call':
         case 'tool_call_update': {
           const before = calls.get(update.toolCallId)

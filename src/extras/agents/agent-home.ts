@@ -12,7 +12,7 @@ export interface AgentHome {
   readonly folder: string
   /** A folder beside it, for files that the agent must not change. */
   readonly beside: string
-  /** The session id of an earlier attempt of this visit with the same agent; null if there is none. */
+  /** The session id of an earlier attempt of this visit, or of the one that it continues, with the same agent; null if there is none. */
   session(agent: string): string | null
   keepSession(agent: string, session: string): void
 }
@@ -22,8 +22,13 @@ interface KeptSession {
   readonly session: string
 }
 
-export function openHome(stateDir: string, { plan, task, visit }: Pick<Attempt, 'plan' | 'task' | 'visit'>): AgentHome {
-  const place = join(stateDir, AGENT_HOMES, plan, `${task.replaceAll('/', '+')}-${visit}`)
+type HomeOwner = Pick<Attempt, 'plan' | 'task' | 'visit' | 'conversation' | 'tried'>
+
+export function openHome(stateDir: string, { plan, task, visit, conversation = visit, tried }: HomeOwner): AgentHome {
+  // A try begins with the work of whichever try was the best, which its own conversation does not know.
+  const [run, own] = tried === undefined ? [conversation, ''] : [visit, `~${tried}`]
+  const name = `${task.replaceAll('/', '+')}-${run}${own}`
+  const place = join(stateDir, AGENT_HOMES, plan, name)
   const folder = join(place, 'home')
   const file = join(place, 'session.json')
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -1,7 +1,7 @@
 // Logs an agent's work as it happens: its messages in whole lines, and one line per tool call with its edits, but never one per
 // token. The line format is in `domain/views/pages/agent-lines.ts`.
 
-import { actionLine, diffLine, HUNK_HEAD, saidLine } from '../../domain/views/pages/agent-lines.ts'
+import { actionLine, diffLine, HUNK_HEAD, saidLine, thoughtLine } from '../../domain/views/pages/agent-lines.ts'
 import { patchOf } from '../../format/text/patch.ts'
 import { OutputTap } from '../../runners/run/output.ts'
 import type { RunnerTools } from '../../runners/runner.ts'
@@ -16,6 +16,8 @@ export class AgentLog {
   #line = ''
   #last = ''
   #words = ''
+  #thought = ''
+  #thoughtChars = 0
   #diffChars = 0
 
   constructor(log: RunnerTools['log'], secrets: readonly string[]) {
@@ -25,7 +27,13 @@ export class AgentLog {
     this.errors = new OutputTap('stderr', log, secrets)
   }
 
+  /** Logged as a whole when the agent speaks or acts. */
+  think(text: string): void {
+    if (this.#thought.length <= THOUGHT_MAX) this.#thought += text
+  }
+
   say(text: string): void {
+    this.#endThought()
     this.#words += text
     const lines = `${this.#line}${text}`.split('\n')
     this.#line = lines.pop() ?? ''
@@ -84,7 +92,21 @@ export class AgentLog {
     return { path, count, lines: more > 0 ? [...cut, `\\ ${more} more lines`] : cut }
   }
 
+  /** Redacted before splitting, like an edit. Past the limits it is cut, and then left out. */
+  #endThought(): void {
+    const [whole, left] = [this.#thought, Math.min(THOUGHT_MAX, THOUGHTS_MAX - this.#thoughtChars)]
+    this.#thought = ''
+    if (whole.trim() === '' || left <= 0) return
+    const text = this.#redact(whole).trim()
+    const kept = text.length > left ? `${text.slice(0, left)}…` : text
+    this.#thoughtChars += kept.length
+    if (this.#line !== '') this.#write(saidLine(this.#line))
+    this.#line = ''
+    for (const line of kept.split('\n')) if (line.trim() !== '') this.#write(thoughtLine(line))
+  }
+
   #end(): void {
+    this.#endThought()
     if (this.#line !== '') this.#write(saidLine(this.#line))
     this.#line = ''
     if (this.#words.trim() !== '') this.#last = this.#words
@@ -101,6 +123,9 @@ const DIFF_LINES_MAX = 80
 const DIFF_LINE_MAX = 400
 /** For all tool calls of an attempt together. */
 const DIFFS_MAX = 200_000
+const THOUGHT_MAX = 4_000
+/** For an attempt. */
+const THOUGHTS_MAX = 200_000
 
 const oneLine = (text: string): string => text.replaceAll(/[\r\n]+/g, ' ')
 const withEnd = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`)

@@ -5,7 +5,7 @@
 // find the agent ──▶ home, gateway, plan tools ──▶ start in sandbox ──▶ one turn (ACP, or JSON lines) ──▶ stop everything ──▶
 // done | failed
 
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -15,9 +15,9 @@ import type { JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
 import { errorLine } from '../../domain/recovery/error-line.ts'
-import type { Failure } from '../../domain/result.ts'
+import { agentProgram, type Failure } from '../../domain/result.ts'
 import { addSpend, askLine, NOTHING_SPENT, spendLine } from '../../domain/views/pages/agent-lines.ts'
-import type { GatewayOpened, GatewayReport, GatewayRequest } from '../../runners/models.ts'
+import type { GatewayOpened, GatewayRequest } from '../../runners/models.ts'
 import { childEnvironment, follow, spawnFailure, startChild, withoutCore } from '../../runners/run/run-runner.ts'
 import type {
   AgentTools,
@@ -37,7 +37,7 @@ import { converse } from './acp-client.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome, setAside } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
-import { reportedOutputs } from './agent-report.ts'
+import { answerIn, reportedOutputs } from './agent-report.ts'
 import { AGENT_WIRES, type AgentRow, rowOfCommand } from './agent-settings.ts'
 import { spendingOf } from './agent-spending.ts'
 import {
@@ -92,13 +92,46 @@ export function agentRunner(options: AgentRunnerOptions): Runner {
       if (stop.aborted) return { type: 'interrupted' }
       const scratch = mkdtempSync(join(tmpdir(), 'pfa-'))
       try {
-        return await carryOut(options, attempt, tools, stop, chosen, scratch)
+        return await answered(chosen.request.answer, again =>
+          carryOut(options, attempt, tools, stop, chosen, scratch, again),
+        )
       } finally {
         rmSync(scratch, { recursive: true, force: true })
       }
     },
   }
 }
+
+/** An answer of another shape is repaired once, in the same conversation where the agent can resume it. */
+async function answered(
+  shape: JsonObject | null,
+  turn: (refused: string | undefined) => Promise<Outcome>,
+): Promise<Outcome> {
+  const first = await turn(undefined)
+  if (shape === null || first.type !== 'done') return first
+  const answer = answerIn(shape, textIn(first))
+  if (answer.ok) return { ...first, outputs: { ...answer.value, ...first.outputs } }
+  const second = await turn(answer.why)
+  const model = reported([...reportsIn(first), ...reportsIn(second)])
+  if (second.type !== 'done') return { ...second, ...model }
+  const repaired = answerIn(shape, textIn(second))
+  if (repaired.ok) return { ...second, ...model, outputs: { ...repaired.value, ...second.outputs } }
+  return { type: 'failed', failure: unanswered(repaired.why), ...model }
+}
+
+const textIn = ({ outputs }: Extract<Outcome, { readonly type: 'done' }>): string =>
+  typeof outputs?.text === 'string' ? outputs.text : ''
+
+const reportsIn = (outcome: Outcome): readonly ModelReport[] =>
+  'model' in outcome && outcome.model !== undefined ? [outcome.model] : []
+
+const unanswered = (why: string): Failure => ({
+  class: 'logic',
+  code: 'agent:answer',
+  message: `it did not end with the answer that was asked for, also when it was asked again (${why})`,
+  hint: 'ask for less under `answer`, or let another agent do it',
+  retryable: true,
+})
 
 const failed = (failure: Failure): Outcome => ({ type: 'failed', failure, begun: false })
 
@@ -147,8 +180,11 @@ async function carryOut(
   tools: RunnerTools,
   stop: Stop,
   chosen: Chosen,
-  scratch: string,
+  place: string,
+  again: string | undefined,
 ): Promise<Outcome> {
+  const scratch = join(place, again === undefined ? 'turn' : 'again')
+  mkdirSync(scratch)
   const { request } = chosen
   const secrets = Object.values(tools.secrets ?? {})
   const agent = tools.agent ?? NO_TOOLS
@@ -188,7 +224,8 @@ async function carryOut(
     over.abort()
   }
   // Model calls answered in a lost attempt are replayed and not paid again.
-  const keptAs = (number: number): string => `${attempt.key}/${number}`
+  const own = attempt.tried === undefined ? '' : `~${attempt.tried}`
+  const keptAs = (number: number): string => `${attempt.key}/${number}${own}`
   const asking: GatewayRequest = {
     wires: row.wire === null ? AGENT_WIRES : [row.wire],
     // It may need no model, and then no key either.
@@ -206,7 +243,7 @@ async function carryOut(
           }),
         }),
     onParked: ({ reason }) => park(reason),
-    keepAs: keptAs(attempt.attempt),
+    keepAs: again === undefined ? keptAs(attempt.attempt) : `${keptAs(attempt.attempt)}/again`,
     resumeFrom: agent.facts.earlier.flatMap(one =>
       one.how === 'lost' && one.visit === attempt.visit ? [keptAs(one.attempt)] : [],
     ),
@@ -247,6 +284,7 @@ async function carryOut(
         isResumed,
         isBoxed,
         hasPlanTools: plan !== undefined && chosen.protocol === 'acp',
+        refused: again,
       }).slice(0, BRIEF_MAX)
     }
     const start = startOf({ ...chosen, row }, values, brief)
@@ -368,9 +406,13 @@ async function carryOut(
     const text = log.close()
     if (stop.aborted) return { type: 'interrupted' }
     if (exit.failure !== undefined) return failed(exit.failure)
+    const { program, version } = chosen.found
     const measured = {
       ...(await beyondOf(wrapped?.value)),
       ...reported(gateway?.reports() ?? []),
+      programs: {
+        [agentProgram(chosen.name)]: { path: program, version, ...(model.name === '' ? {} : { model: model.name }) },
+      },
     }
     const use = loginUse?.used.use ?? null
     const outputs: JsonObject = {
@@ -490,7 +532,7 @@ const overTurns = (title: string, turns: number): Failure => ({
   retryable: true,
 })
 
-function reported(reports: readonly GatewayReport[]): { readonly model?: ModelReport } {
+function reported(reports: readonly ModelReport[]): { readonly model?: ModelReport } {
   const [first, ...others] = reports
   if (first === undefined) return {}
   if (others.length === 0) return { model: first }
@@ -505,7 +547,12 @@ function reported(reports: readonly GatewayReport[]): { readonly model?: ModelRe
     }),
     first.use,
   )
-  return { model: { use, recording: { recordings: reports.map(({ recording }) => recording) } } }
+  return { model: { use, recording: { recordings: reports.flatMap(({ recording }) => recordingsIn(recording)) } } }
+}
+
+const recordingsIn = (recording: unknown): readonly unknown[] => {
+  const { recordings } = recording as { readonly recordings?: unknown }
+  return Array.isArray(recordings) ? recordings : [recording]
 }
 
 function previewOf({ action, definition }: Attempt): string {

@@ -16,10 +16,13 @@ export type AgentStep =
   | { readonly call: readonly [name: string, input: object] }
   | { readonly say: string }
 
+export type AgentSteps = readonly AgentStep[] | ((prompt: string) => readonly AgentStep[])
+
 export interface AgentScriptOptions {
   /** Relative paths of steps are made absolute with it: some agents take no others. */
   readonly root: string
-  readonly scripts: { readonly [name: string]: readonly AgentStep[] }
+  /** A script may depend on the last prompt of the agent. */
+  readonly scripts: { readonly [name: string]: AgentSteps }
   readonly onStep?: (script: string, step: number, request: ScriptedRequest) => void | Promise<void>
 }
 
@@ -29,19 +32,26 @@ export function agentScript(options: AgentScriptOptions): Script {
   return async request => {
     const place = placeIn(request)
     if (place === null) return { text: 'A scripted answer' }
-    const steps = options.scripts[place.script]
+    const script = options.scripts[place.script]
+    const steps = typeof script === 'function' ? script(place.prompt) : script
     const step = steps?.[Math.min(place.step, steps.length - 1)]
     await options.onStep?.(place.script, place.step, request)
     return step === undefined ? { text: `There is no script ${place.script}` } : replyFor(step, request, options.root)
   }
 }
 
-function placeIn({ messages, tools }: ScriptedRequest): { readonly script: string; readonly step: number } | null {
+interface ScriptPlace {
+  readonly script: string
+  readonly step: number
+  readonly prompt: string
+}
+
+function placeIn({ messages, tools }: ScriptedRequest): ScriptPlace | null {
   const at = messages.findLastIndex(({ role, text }) => role === 'user' && MARK.test(text))
   if (at < 0 || tools.length === 0) return null
   const step = messages.slice(at).filter(({ role }) => role === 'tool').length
   const [, named, task] = MARK.exec(messages[at]!.text)!
-  return { script: (named ?? task)!, step }
+  return { script: (named ?? task)!, step, prompt: messages[at]!.text }
 }
 
 const MARK = /\[script ([a-z-]+)\]|^## Your task\n\s+([\w/-]+)/m

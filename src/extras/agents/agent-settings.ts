@@ -85,6 +85,8 @@ export interface LinePaths {
   readonly session: readonly string[]
   readonly text: readonly string[]
   readonly tools: readonly string[]
+  /** What it thinks before it speaks or acts. */
+  readonly thinks?: readonly string[] | undefined
   /** `path=value`: lines that repeat the prompt or tool results. */
   readonly skip?: readonly string[] | undefined
 }
@@ -253,7 +255,9 @@ export const agentRow = z.strictObject({
       ...launch,
       resume: words.optional(),
       setup: words.optional(),
-      lines: z.strictObject({ session: paths, text: paths, tools: paths, skip: paths.optional() }).optional(),
+      lines: z
+        .strictObject({ session: paths, text: paths, tools: paths, thinks: paths.optional(), skip: paths.optional() })
+        .optional(),
     })
     .optional(),
 })

@@ -25,7 +25,7 @@ export function homeSeen(home: string | undefined, root: string): string {
 
 /** `provider/name` selects the provider; the agent gets the name. */
 export function modelOf(
-  { model }: AgentRequest,
+  { model }: Omit<AgentRequest, 'answer'>,
   row: AgentRow,
 ): { readonly use: string | null; readonly name: string } | Failure {
   const at = model?.indexOf('/') ?? -1
@@ -40,7 +40,7 @@ export function modelOf(
 }
 
 /** The agent with the user's login: without our gateway, and without a model unless the plan names one. */
-export function withLogin(row: AgentRow, request: AgentRequest): AgentRow | Failure {
+export function withLogin(row: AgentRow, request: Omit<AgentRequest, 'answer'>): AgentRow | Failure {
   const { login, acp, headless } = row
   if (login === null) return failure('logic', `${row.title} cannot be started with a login`, 'take it back')
   const isNamed = request.model !== null

@@ -49,6 +49,25 @@ describe('the lines of a headless agent', () => {
     expect(told).toEqual({ last: 'Fixed.', shown: `${done}Fixed.\n`, sessions: ['s-1'] })
   })
 
+  test('what it thinks is shown before what it then says and does, redacted, cut, and never as its last word', () => {
+    const { read } = setup(rowOf('claude').headless!.lines)
+    const told = read(
+      {
+        session_id: 's-1',
+        message: {
+          content: [
+            { type: 'tool_use', name: 'Bash', input: { command: 'ls' } },
+            { type: 'thinking', thinking: 'The key is hush-hush.\nI look.' },
+            { type: 'text', text: 'I look around.' },
+          ],
+        },
+      },
+      { session_id: 's-1', message: { content: [{ type: 'thinking', thinking: 'x'.repeat(9_000) }] } },
+    )
+    expect(told.shown).toBe(`✻ The key is [redacted].\n✻ I look.\nI look around.\n→ run ls\n✻ ${'x'.repeat(1_998)}\n`)
+    expect(told.last).toBe('I look around.')
+  })
+
   test('before it has said or done anything there is no conversation to take up', () => {
     const { read } = setup(rowOf('pi').headless!.lines)
     const told = read(

@@ -25,6 +25,7 @@ export class LineReader {
   #session: string | null = null
   #reportedSession: string | null = null
   #lastMessage = ''
+  #lastThought = ''
 
   constructor(options: LineOptions) {
     this.#options = options
@@ -55,17 +56,21 @@ export class LineReader {
     const [session] = textsAt(value, paths.session)
     this.#session = session ?? this.#session
     if (isSkipped(value, paths.skip ?? [])) return
+    // Words before tool calls, because they say why.
+    const thought = textsAt(value, paths.thinks ?? []).join('')
+    if (thought !== '' && thought !== this.#lastThought) log.think(`${thought}\n`)
+    if (thought !== '') this.#lastThought = thought
+    const message = textsAt(value, paths.text).join('')
+    // Some agents repeat the whole message after its parts.
+    if (message !== '' && message !== this.#lastMessage)
+      log.say(message.length > 1 && !message.endsWith('\n') ? `${message}\n` : message)
+    if (message !== '') this.#lastMessage = message
     const tools = foundAt(value, paths.tools)
     for (const { text: name, holder } of tools) {
       onTool?.()
       const call = shownCall({ name, rawInput: inputOf(holder) }, null, root, true)
       log.act(call?.text ?? name, call?.edits)
     }
-    const message = textsAt(value, paths.text).join('')
-    // Some agents repeat the whole message after its parts.
-    if (message !== '' && message !== this.#lastMessage)
-      log.say(message.length > 1 && !message.endsWith('\n') ? `${message}\n` : message)
-    if (message !== '') this.#lastMessage = message
     if ((message !== '' || tools.length > 0) && this.#session !== null && this.#session !== this.#reportedSession) {
       this.#reportedSession = this.#session
       onSession(this.#session)

@@ -5,6 +5,7 @@
 import { answerSchema, type ModelRequest, modelRequest } from '../../domain/actions/model-action.ts'
 import type { Spend } from '../../domain/budget/amounts.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import { addCost, addUsage } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { CallBudget, Model, ModelAnswer, Models } from '../../runners/models.ts'
 import type { Attempt, AttemptBudget, ModelReport, Outcome, Runner, RunnerTools, Stop } from '../../runners/runner.ts'
@@ -45,7 +46,7 @@ async function askModel(
   const say = (text: string) => tools.log('engine', Buffer.from(`${text}\n`))
   say(`asks ${model.name}`)
   const timeout = AbortSignal.timeout(attempt.timeoutMs)
-  const answer = await ask(model, request, promptOf(prompt, attempt), AbortSignal.any([stop.signal, timeout]))
+  const answer = await askOften(model, request, promptOf(prompt, attempt), AbortSignal.any([stop.signal, timeout]))
   if (stop.aborted) return { type: 'interrupted' }
   // A person is asked for more. Nothing was sent in this attempt, or nobody answered while it waited: it is made again afterwards.
   if (spending.asked !== null)
@@ -98,6 +99,41 @@ const timedOut = ({ timeoutMs }: Attempt): Failure => ({
   retryable: true,
 })
 
+/** Asks until the majority of the votes is decided; where they are even, it is `fail`. An answer that fails ends it. */
+async function askOften(
+  model: Model,
+  request: ModelRequest,
+  prompt: string,
+  signal: AbortSignal,
+): Promise<ModelAnswer<Json>> {
+  const { votes } = request
+  const answers: Extract<ModelAnswer<Json>, { readonly ok: true }>[] = []
+  for (;;) {
+    const answer = await ask(model, request, prompt, signal)
+    if (votes <= 1) return answer
+    const all = [...answers, answer]
+    const spent = {
+      calls: all.reduce((sum, { calls }) => sum + calls, 0),
+      usage: all.map(({ usage }) => usage).reduce(addUsage),
+      cost: all.map(({ cost }) => cost).reduce(addCost),
+    }
+    if (!answer.ok) return { ...answer, ...spent }
+    answers.push(answer)
+    const against = answers.filter(({ value }) => isMap(value) && value.verdict === 'fail')
+    const others = answers.filter(one => !against.includes(one))
+    const most = against.length * 2 >= votes ? against : others.length * 2 > votes ? others : null
+    if (most !== null) return { ...answer, ...spent, value: joined(most.map(({ value }) => value)) }
+  }
+}
+
+/** The findings of all who agree. */
+function joined(values: readonly Json[]): Json {
+  const [first = {}] = values
+  if (!isMap(first)) return first
+  const lists = values.map(value => (isMap(value) ? value.findings : undefined))
+  return { ...first, findings: lists.flatMap(list => (Array.isArray(list) ? list : [])) }
+}
+
 async function ask(
   model: Model,
   { system, answer, outputTokens }: ModelRequest,
@@ -116,8 +152,12 @@ async function ask(
 }
 
 /** Whoever sent the task back said why. */
-const promptOf = (prompt: string, { feedback }: Attempt): string =>
-  feedback === undefined ? prompt : `${prompt}\n\nYour previous answer was sent back: ${feedback}`
+const promptOf = (prompt: string, { feedback, lessons = [] }: Attempt): string =>
+  [
+    prompt,
+    ...(lessons.length === 0 ? [] : [`What was said about earlier answers:\n${lessons.join('\n')}`]),
+    ...(feedback === undefined ? [] : [`Your previous answer was sent back: ${feedback}`]),
+  ].join('\n\n')
 
 const outputsOf = ({ answer }: ModelRequest, value: Json): JsonObject =>
   answer === null ? { text: value } : (value as JsonObject)

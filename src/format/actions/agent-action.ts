@@ -10,7 +10,7 @@ import { type ActionFormat, keyed, needsPrompt } from './action-format.ts'
 
 type Agent = Extract<Action, { readonly type: 'agent' }>
 
-const agent = z
+export const agent = z
   .union([
     value.line,
     z.strictObject({
@@ -24,6 +24,10 @@ const agent = z
       command: optional(
         z.array(z.string().min(1).max(10_000)).min(1).max(1_000),
         'Any other agent: its program and arguments.',
+      ),
+      answer: optional(
+        value.jsonObject,
+        'The shape of the JSON object it ends with; its values are outputs, besides `text`.',
       ),
       protocol: optional(
         z.enum(['acp', 'lines']),

@@ -3,6 +3,7 @@
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { suggest } from '../../domain/phrases.ts'
+import { WORK_FIELDS } from '../../domain/plan-rules/judge.ts'
 import { FUNCTIONS, MACROS, METHODS } from './functions.ts'
 
 /** The variables; each is bound only in some places, e.g. `exit` after an attempt. */
@@ -31,6 +32,8 @@ export const VARIABLES = [
   'failure_class',
   // In headers and body of a request.
   'secrets',
+  // For a judge: the work of the task that it judges.
+  'work',
   // In preconditions.
   'memory',
   'network',
@@ -155,16 +158,20 @@ function taskName(node: ASTNode, bound: ReadonlySet<string>): string | null {
   return key.op === 'value' && typeof key.args === 'string' ? key.args : null
 }
 
+const OWN_FIELDS: ReadonlyMap<string, readonly [string, readonly string[]]> = new Map([
+  ['plan', ['the plan', PLAN_FIELDS]],
+  ['work', ['the work of a task', WORK_FIELDS]],
+] as const)
+
 /** Reports unknown fields such as `tasks.a.output`. Computed fields can only be checked at run time. */
 function unknownField(node: ASTNode, bound: ReadonlySet<string>): Fault | null {
   if (node.op !== '.' && node.op !== '[]') return null
   const [object, key]: readonly [ASTNode, string | ASTNode] = node.args
   const field = typeof key === 'string' ? key : key.op === 'value' && typeof key.args === 'string' ? key.args : null
   if (field === null) return null
-  const isPlan = object.op === 'id' && object.args === 'plan' && !bound.has('plan')
-  const of = isPlan ? 'the plan' : taskName(object, bound) === null ? null : 'a task'
+  const own = object.op === 'id' && !bound.has(object.args) ? OWN_FIELDS.get(object.args) : undefined
+  const [of, known] = own ?? (taskName(object, bound) === null ? [null, []] : ['a task', TASK_FIELDS])
   if (of === null) return null
-  const known: readonly string[] = isPlan ? PLAN_FIELDS : TASK_FIELDS
   if (known.includes(field)) return null
   const near = suggest(field, known)
   const named = field.length > 100 ? `${field.slice(0, 100)}…` : field

@@ -208,7 +208,7 @@ const withSubplan: fc.Arbitrary<Action> = fc.oneof(
 )
 
 /** What a field may hold, by the kind of its value. */
-const VALUES: { readonly [K in Exclude<ValueKind, 'bound'>]: fc.Arbitrary<TaskValues[K]> } = {
+const VALUES: { readonly [K in Exclude<ValueKind, 'bound' | 'reviewed'>]: fc.Arbitrary<TaskValues[K]> } = {
   action: withSubplan,
   budget,
   command,
@@ -236,16 +236,33 @@ const VALUES: { readonly [K in Exclude<ValueKind, 'bound'>]: fc.Arbitrary<TaskVa
   prose: anyText,
   recovery: fc.array(recoveryRule(small), { maxLength: 3 }),
   retry,
+  review: sparse(
+    {
+      times: fc.integer({ min: 1, max: 9 }),
+      capped: fc.constantFrom('ask' as const, 'fail' as const),
+      instruction: line,
+    },
+    { by: fc.constantFrom<Json>('model', 'local/model-2', 'claude', { use: 'codex', model: 'M' }) },
+  ),
   sandbox: fc.constant('off' as const),
   template: line,
   text: anyText,
+  tries: fc.oneof(
+    fc.integer({ min: 2, max: 8 }).map(count => ({ with: count })),
+    fc.record({
+      with: fc.constant(3),
+      first: fc.constant(true as const),
+      prepare: command,
+      judge: fc.constant({ by: 'model' }),
+    }),
+  ),
   undo: fc.oneof(doing, fc.record({ type: fc.constant('task' as const), task: taskName })),
   variables: fc.array(fc.stringMatching(/^[A-Z]{1,8}$/), { maxLength: 2 }),
 }
 const fields = Object.fromEntries(
   WRITTEN.filter(({ name }) => !['id', 'action', 'instruction'].includes(name)).map(({ name, value }) => [
     name,
-    value === 'bound' ? fc.constant(undefined) : VALUES[value],
+    value === 'bound' || value === 'reviewed' ? fc.constant(undefined) : VALUES[value],
   ]),
 ) as { readonly [K in WrittenField]: fc.Arbitrary<TaskDefinition[K]> }
 
@@ -253,9 +270,14 @@ const task: fc.Arbitrary<TaskDefinition> = sparse(
   { ...fields, title: line },
   { id: taskName, action: withSubplan },
 ).map(one => {
-  // One of the two, and words for others only where nobody else carries it out.
-  const { matrix: _, ...rest } = one
-  const task = one.forEach === undefined ? one : rest
+  // One of the two, and words for others only where nobody else carries it out. Only a command that keeps to the workspace is tried.
+  const { matrix, tries, ...rest } = one
+  const isTried = tries !== undefined && one.action?.type === 'run' && one.effect === 'workspace'
+  const task = {
+    ...rest,
+    ...(one.forEach === undefined && matrix !== undefined ? { matrix } : {}),
+    ...(isTried ? { tries } : {}),
+  }
   return task.action.type === 'external'
     ? { ...task, instruction: 'search(query) -> top10; rank(top10) -> best' }
     : prompted(task as TaskDefinition)

@@ -3,6 +3,7 @@
 import { isMap, type Json, type JsonObject, wordList } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { ValueKind } from '../../domain/plan.ts'
+import { judgeIn } from '../../domain/plan-rules/judge.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { actionPlaces, RESOLVED_KEYS } from '../actions/actions.ts'
 import { compile } from '../expression/expression.ts'
@@ -29,7 +30,7 @@ export function expressionFaults(
   { lenient = false }: { readonly lenient?: boolean } = {},
 ): readonly DocumentFault[] {
   const names = others === null ? null : new Set<string>([...plan.tasks.flatMap(task => namesOf(task)), ...others])
-  const known: Known = { names, suggestions: SUGGESTIONS_MAX }
+  const known: Known = { names, suggestions: SUGGESTIONS_MAX, plan }
   const faults: DocumentFault[] = []
   for (const found of embedded(plan)) {
     if (faults.length >= FAULTS_MAX) break
@@ -42,7 +43,7 @@ export function expressionFaults(
 }
 
 /** Fields with templates, resolved when the task begins or is claimed. */
-const TEMPLATES: ReadonlySet<ValueKind> = new Set(wordList('prose inputs environment template command undo'))
+const TEMPLATES: ReadonlySet<ValueKind> = new Set(wordList('prose inputs environment template command undo review'))
 /** Fields that contain expressions without braces. */
 const EXPRESSIONS: ReadonlySet<ValueKind> = new Set(['expression', 'criteria', 'items', 'modes'] as const)
 const RESOLVED = [...WRITTEN.filter(({ value }) => TEMPLATES.has(value)).map(({ key }) => key), ...RESOLVED_KEYS].join(
@@ -126,6 +127,7 @@ const FAULTS_MAX = 2 * DIAGNOSTICS_MAX
 const SUGGESTIONS_MAX = 20
 
 interface Known {
+  readonly plan: PlanDocument
   readonly names: ReadonlySet<string> | null
   suggestions: number
 }
@@ -189,6 +191,15 @@ function expression(
       },
     ]
   }
+  if (compilation.compiled.references.variables.includes('work') && !judges(known.plan, path))
+    return [
+      {
+        path,
+        message: "'work' is only known in the instruction of a 'model' task that judges another",
+        hint: 'name the task in a `critic` or a `review`; an agent is shown the work in its brief',
+        within: { text: within, offset: offset + Math.max(0, source.search(/\bwork\b/)) },
+      },
+    ]
   const { names } = known
   if (names === null) return []
   return compilation.compiled.references.tasks
@@ -205,6 +216,18 @@ function expression(
       }
     })
 }
+
+/** Is it the prompt of a model that judges the work of another task? */
+function judges(plan: PlanDocument, path: Path): boolean {
+  const place = path.slice(0, -1).reduce<unknown>((at, step) => (at as { [key: string]: unknown })?.[step], plan)
+  if (path.at(-1) !== 'instruction' || !isMap(place as Json)) return false
+  const { id, model, by } = place as JsonObject
+  if (path.at(-2) === 'review') return typeof by === 'string' && judgeIn(by)?.type === 'model'
+  const isNaming = (at: Path) => JUDGES.has(String(at.at(-1))) || (at.at(-1) === 'task' && at.at(-2) === 'by')
+  return model !== undefined && [...strings(plan.tasks, [])].some(one => one.text === id && isNaming(one.path))
+}
+
+const JUDGES: ReadonlySet<string> = new Set(['critic', 'repair'])
 
 function* embedded(plan: PlanDocument): Generator<Embedded> {
   yield* criteria(plan.done, ['done'])

@@ -6,6 +6,7 @@ import { NAME_MAX, type TaskName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Action, Criterion, PlanDefinition, TaskDefinition, TaskValues, ValueKind } from '../../domain/plan.ts'
 import { withRemedies } from '../../domain/plan-rules/expand.ts'
+import { withReviewer } from '../../domain/plan-rules/judge.ts'
 import { fieldOf } from '../../domain/plan-rules/task-fields.ts'
 import { actionFields } from '../actions/actions.ts'
 import { renameInExpression } from '../expression/task-references.ts'
@@ -109,6 +110,7 @@ function renameTask(words: Words, task: TaskDefinition, steps: ReadonlySet<TaskN
         ...(mode.recover === undefined ? {} : { recover: names(mode.recover) }),
       })),
     recovery: rules => withRemedies(rules, named, tasks => renameAdded(words, tasks)),
+    review: review => words.value(withReviewer(review, named)),
     items: each => (each.in === undefined ? each : { ...each, in: words.expression(each.in) }),
     expression: text => words.expression(text),
     criteria: list => list.map(one => criterion(words, one)),

@@ -2,9 +2,10 @@
 // unparsed document, so their errors are reported together with all others.
 
 import { ACTIONS } from '../../domain/actions/actions.ts'
-import { isMap } from '../../domain/json.ts'
+import { isMap, type Json } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { LATER_ACTIONS } from '../../domain/plan.ts'
+import { judgeIn } from '../../domain/plan-rules/judge.ts'
 import { FAILURE_KINDS } from '../../domain/plan-values.ts'
 import type { Raw } from '../actions/action-format.ts'
 import { ACTION_KEYS, UNDO_ACTIONS, WRITTEN_ACTIONS } from '../actions/actions.ts'
@@ -32,6 +33,25 @@ function* recoverRules(task: Raw, path: Path): Generator<DocumentFault> {
       }
     }
   }
+}
+
+function* reviewRules({ review }: Raw, path: Path): Generator<DocumentFault> {
+  if (!isMap(review) || review.by === undefined) return
+  const judge = judgeIn(review.by as Json)
+  if (judge === null)
+    yield {
+      path: [...path, 'review', 'by'],
+      message: 'this names nobody who could review',
+      hint: 'write by: model, by: PROVIDER/NAME, the name of an agent, or { task: NAME }',
+    }
+  else if (judge.type !== 'model' && review.vote !== undefined)
+    yield stray([...path, 'review', 'vote'], 'only a model is asked several times', "remove 'vote', or write by: model")
+  else if (judge.type === 'task' && review.instruction !== undefined)
+    yield stray(
+      [...path, 'review', 'instruction'],
+      'a task of the plan has an instruction of its own',
+      'write it under that task',
+    )
 }
 
 const KINDS: ReadonlySet<string> = new Set(FAILURE_KINDS)
@@ -118,6 +138,7 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
     if (rules !== undefined && Object.hasOwn(task, key)) yield* rules(task, path, { written, isUndo: false })
   yield* secretPlaces(task, path)
   yield* recoverRules(task, path)
+  yield* reviewRules(task, path)
   if (isMap(task.compensate)) yield* undoRules(task.compensate, [...path, 'compensate'], written)
   for (const key of LATER_ACTIONS) {
     if (Object.hasOwn(task, key))

@@ -2,7 +2,9 @@
 
 import { z } from 'zod'
 import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../domain/limits.ts'
-import type { CommandLine, Criterion, Retry } from '../../domain/plan.ts'
+import type { CommandLine, Criterion, Retry, Tries } from '../../domain/plan.ts'
+import { ROUNDS_MAX, TRIES_MAX, TRIES_MIN } from '../../domain/tries/tries.ts'
+import { agent } from '../actions/agent-action.ts'
 import { codec, flag, optional, record, variants } from './codec.ts'
 import * as value from './schema-values.ts'
 
@@ -86,3 +88,25 @@ export function word<const T extends string>(words: readonly T[]) {
 /** A list of such words, or a single one. */
 export const words = <const T extends string>(known: readonly T[]) =>
   z.union([word(known).transform(one => [one]), z.array(word(known)).min(1)])
+
+const judge = z.strictObject({
+  by: agent.describe('model, PROVIDER/NAME, or an agent.'),
+  instruction: optional(value.text, 'What is better, in words.'),
+})
+
+const howMany = z.int().min(TRIES_MIN).max(TRIES_MAX)
+
+export const tries = codec(
+  z.union([
+    howMany.describe('So many tries by the agent or the command of the task.'),
+    z.strictObject({
+      with: z.union([howMany, z.array(agent).min(TRIES_MIN).max(TRIES_MAX)]).describe('How many, or by which agents.'),
+      first: optional(flag, 'The first try that passes ends the others.'),
+      judge: optional(judge, 'Decides between tries that pass; the smaller difference when absent.'),
+      prepare: optional(command, 'Runs first in the folder of each try: npm ci.'),
+      rounds: optional(value.count(ROUNDS_MAX), 'Begin again from the best one, with what is said against it.'),
+    }),
+  ]),
+  (written): Tries => (typeof written === 'number' ? { with: written } : (written as Tries)),
+  tries => (typeof tries.with === 'number' && Object.keys(tries).length === 1 ? tries.with : tries),
+).meta({ examples: [3, { with: ['claude', 'codex'], first: true }] })

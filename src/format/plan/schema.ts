@@ -17,6 +17,7 @@ import {
   type OutputSource,
   type PlanDefinition,
   type Policy,
+  type Review,
   type TaskDefinition,
 } from '../../domain/plan.ts'
 import { type DocumentKey, WRITTEN, type WrittenField } from '../../domain/plan-rules/task-fields.ts'
@@ -24,7 +25,7 @@ import { FAILURE_KINDS } from '../../domain/plan-values.ts'
 import { actionKeys, printAction, readAction, undoKeys } from '../actions/actions.ts'
 import { asOrdered, codec, flag, optional, record, sparse, variants } from './codec.ts'
 import { notify, policyKeys, recover } from './schema-gates.ts'
-import { command, criteria, expectation, outcomeName, outputName, prose, retry } from './schema-parts.ts'
+import { command, criteria, expectation, outcomeName, outputName, prose, retry, tries } from './schema-parts.ts'
 import { commands, data, layerKeys, sandbox } from './schema-policy.ts'
 import * as value from './schema-values.ts'
 
@@ -109,6 +110,17 @@ function bare(text: string): string {
 const axisName = z.string().regex(/^[A-Za-z_]\w{0,99}$/)
 const matrix = z.record(axisName, z.array(value.item).min(1)).meta({ examples: [{ node: [20, 22] }] })
 
+const reviewed = record<Review>()(
+  {},
+  {
+    by: value.json.describe('model, PROVIDER/NAME, an agent, or { task: NAME }, a task of the plan.'),
+    times: optional(value.count(VISITS_MAX), 'How often it may send the task back; twice when not said.'),
+    instruction: optional(value.text, 'What to look for besides the criteria of the task.'),
+    vote: optional(z.int().min(2).max(9), 'So many questions to a model; the majority counts.'),
+    capped: optional(z.enum(['ask', 'fail']), 'After that a person decides (the default), or the task is not done.'),
+  },
+).meta({ examples: [{ by: 'model', times: 2 }] })
+
 const undo = codec(
   z.strictObject({
     ...undoKeys,
@@ -184,6 +196,7 @@ const FIELDS = {
   when: optional(value.line, 'An expression; false skips the task.'),
   timeout: value.timeout.optional(),
   retry: retry.optional(),
+  tries: optional(tries, 'The best of several tries, each in a folder of its own.'),
   timebox: optional(value.duration, 'All attempts of a visit together.'),
   priority: optional(z.int().min(-1_000_000).max(1_000_000), 'Higher first.'),
   inputs: value.jsonObject.optional(),
@@ -231,6 +244,7 @@ const FIELDS = {
   matrix: optional(matrix, 'One task for each combination of values.'),
   budget: budget.optional(),
   capabilities: value.lines.optional(),
+  review: optional(reviewed, 'When its checks pass, a model, an agent or another task looks at the work.'),
 }
 
 /** Behind the action keys in the JSON Schema and in hints, as they always were. Printing has an order of its own. */

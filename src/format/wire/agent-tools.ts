@@ -14,14 +14,14 @@ const names = z.array(name).max(LIST_MAX)
 const record = z.record(z.string(), z.unknown())
 const maxTokens = z.int().min(100).max(20_000).optional()
 
-export const READS = wordList('next plan task blocked changes completed list inbox answer search')
+export const READS = wordList('next plan task steps blocked changes completed list inbox answer search')
 
 export const planRead = z.strictObject({
   what: z
     .enum(READS)
     .optional()
     .describe(
-      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`',
+      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`',
     ),
   plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
   task: name.optional(),
@@ -93,6 +93,7 @@ export const planWrite = z.strictObject({
     .optional()
     .describe('of the model that drafts; cost: 2 USD'),
   look: z.boolean().optional().describe('create, replan: see first which tests and checks fail today (20 s)'),
+  context: record.optional().describe('create: kept with the plan: {files, constraints, conversation: excerpt}'),
   values: record.optional(),
   start: z.boolean().optional(),
   worker: name.optional().describe('create, start: coding agent that works the tasks'),

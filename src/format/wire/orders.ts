@@ -86,6 +86,12 @@ const conversation = z.strictObject({
     .exactOptional(),
 })
 
+export const planContext = z.strictObject({
+  files: list(reference).exactOptional(),
+  constraints: list(text).exactOptional(),
+  conversation: text.exactOptional(),
+})
+
 const imported: z.ZodType<ImportedTask> = z.strictObject({
   task,
   status: z.enum(['pending', 'completed', 'failed', 'skipped', 'abandoned', 'cancelled']),
@@ -151,6 +157,8 @@ export const ORDERS = {
     /** The session's record of the plan, written in the same transaction. */
     conversation: conversation.exactOptional(),
     imported: list(imported).exactOptional(),
+    /** What it is based on; kept without secrets, and cut. */
+    context: planContext.exactOptional(),
   }),
   revise: of('revise', {
     definition: planDocument,

@@ -71,8 +71,14 @@ export const QUERIES = {
     limit: count.exactOptional(),
   }),
   taskPage: of('taskPage', task),
+  agentSteps: of('agentSteps', task),
   /** By default the last attempt that changed files. */
-  taskChanges: of('taskChanges', { ...task, visit: count.exactOptional(), attempt: count.exactOptional() }),
+  taskChanges: of('taskChanges', {
+    ...task,
+    visit: count.exactOptional(),
+    attempt: count.exactOptional(),
+    tried: z.string().max(20).exactOptional(),
+  }),
   consent: of('consent', task),
   /** `earlier`: tasks whose edits are applied first. */
   preview: of('preview', { ...task, earlier: list(reference, EARLIER_MAX).exactOptional() }),

@@ -1,5 +1,6 @@
 // Page views on the wire, one request each.
 
+import { z } from 'zod'
 import { whole } from './field-schemas.ts'
 import { wireObject } from './wire.ts'
 
@@ -7,4 +8,9 @@ const count = whole(1, Number.MAX_SAFE_INTEGER).exactOptional()
 export const taskPageQuery = wireObject({
   visit: count.describe('The changes of this visit.'),
   attempt: count.describe('The changes of this attempt; of the last that changed files when none is said.'),
+  tried: z
+    .string()
+    .max(20)
+    .exactOptional()
+    .describe('The changes of this one of its last tries: 2, or 2-3 in round 3.'),
 })

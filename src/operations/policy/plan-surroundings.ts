@@ -4,6 +4,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DbRequest, dbRequest } from '../../domain/actions/db-action.ts'
+import { modelRequest } from '../../domain/actions/model-action.ts'
 import { runnerRequest } from '../../domain/actions/runner-action.ts'
 import { advise, quoted } from '../../domain/hint.ts'
 import { CAPTURED_ENTRIES_MAX, CAPTURED_FILE_MAX_BYTES, CAPTURED_TOTAL_MAX_BYTES } from '../../domain/limits.ts'
@@ -15,6 +16,7 @@ import { commandAnswer, commandReason, commandsOf, type UnderPolicy } from '../.
 import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { beyondLayers } from '../../domain/policy/refuse-layers.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
+import { contendersOf } from '../../domain/tries/tries.ts'
 import { findExtra, hasExtra, OTHER_BUILD, withoutExtra } from '../../extras.ts'
 import type { DefinitionFault } from '../../format/plan/parse.ts'
 import { protectedBy } from '../../safety/files/protected-path.ts'
@@ -27,6 +29,8 @@ import { readSecretSources } from '../../safety/secrets/secret-sources.ts'
 /** `error`: the plan will not start. `warning`: a task will fail or wait unless something changes first. */
 export interface SurroundingFault extends DefinitionFault {
   readonly severity: 'error' | 'warning'
+  /** A plan that is only looked at may be completed later; it is not started like this. */
+  readonly atStart?: 'error'
   /** The place, if it is not in the plan; `message` then names it too. Null: in no text. */
   readonly elsewhere?: ElsewhereFault | null
 }
@@ -53,6 +57,7 @@ export async function surroundingFaults(
     ...(await secretFaults(place, tasks)),
     ...(runners === null ? [] : tasks.flatMap(task => runnerFaults(task, runners))),
     ...(await extraFaults(place, definition, tasks)),
+    ...(await reviewFaults(place, definition, tasks)),
     ...(await Promise.all(tasks.map(task => databaseFaults(place.root, task)))).flat(),
     ...(await scopeFaults(place, definition, tasks)),
   ]
@@ -170,7 +175,8 @@ async function extraFaults(
     if (extra === null || hasExtra(extra)) return []
     return [{ severity: 'error' as const, task: id, key: type, message: withoutExtra(extra), hint: OTHER_BUILD }]
   })
-  const named = tasks.flatMap(({ id, action }) => {
+  const acting = tasks.flatMap(task => contendersOf(task).map(({ definition }) => definition))
+  const named = acting.flatMap(({ id, action }) => {
     const request = agentRequest(action)
     const name = request?.command === null ? (request.use ?? defaults?.agent) : undefined
     return name === undefined ? [] : [{ task: id, name }]
@@ -182,9 +188,35 @@ async function extraFaults(
     ...faults.map(fault =>
       fault.task === undefined
         ? { severity: 'warning' as const, ...fault }
-        : { severity: 'error' as const, key: 'agent', ...fault },
+        : { severity: 'error' as const, key: 'agent', ...fault, ...ofReview(tasks, fault.task) },
     ),
   ]
+}
+
+/** A reviewer that a task brings along is written under that task. */
+function ofReview(tasks: readonly TaskDefinition[], task: string) {
+  const of = tasks.find(({ id }) => id === task)?.reviews?.of
+  return `${of}/review` === task ? { task: of, key: 'review', at: ['by'] } : {}
+}
+
+/** Reviews by the default model, where there is none. */
+async function reviewFaults(
+  place: SettingsPlace,
+  { defaults }: PlanDefinition,
+  tasks: readonly TaskDefinition[],
+): Promise<readonly SurroundingFault[]> {
+  const asked = tasks.flatMap(({ action, review, reviews }) =>
+    review === undefined && reviews !== undefined && modelRequest(action)?.use === null ? [reviews.of] : [],
+  )
+  if (asked.length === 0 || defaults?.model !== undefined) return []
+  const models = await findExtra('models')
+  const list = await models?.modelsAt(place).list()
+  if (list === undefined || list.default !== null) return []
+  return asked.map(task => ({
+    ...{ severity: 'warning', atStart: 'error', task, key: 'review', at: ['by'] },
+    message: `'${task}' is to be reviewed by a model, and none is configured`,
+    hint: 'write by: PROVIDER/NAME, set defaults: { model: … }, or configure one in your settings or PLANFOLD_MODEL',
+  }))
 }
 
 async function databaseFaults(root: string, task: TaskDefinition): Promise<readonly SurroundingFault[]> {

@@ -1,7 +1,6 @@
 // Checks whether this machine and this state folder work. Each part is really tried: a store is created, a sandbox must hold, a connection
 // out of it must fail. Every finding other than `ok` has a repair. The state folder is not changed, and need not exist.
 
-import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,7 +10,7 @@ import { numberOf } from '../../domain/phrases.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { Models } from '../../runners/models.ts'
 import type { Variables } from '../../safety/environment.ts'
-import { findProgram, foreignFolders, helperPath } from '../../safety/find-program.ts'
+import { findProgram, foreignFolders, helperPath, programVersion } from '../../safety/find-program.ts'
 import { readPolicyLayers } from '../../safety/policy/policy-files.ts'
 import { bubblewrap } from '../../safety/sandbox/bubblewrap.ts'
 import { tryConnection } from '../../safety/sandbox/connection-trial.ts'
@@ -150,11 +149,8 @@ async function gitFinding({ root, environment }: DoctorRooms): Promise<Finding> 
       'there is no git program on the PATH, so plans cannot commit',
       `${needed}, outside the workspace`,
     )
-  const text = await new Promise<string>(resolve =>
-    execFile(program, ['--version'], { cwd: '/', env: { PATH }, timeout: 5_000 }, (_, stdout) => resolve(stdout)),
-  )
-  const version = /(\d+\.\d+(?:\.\d+)?)/.exec(text)?.[1]
-  if (version === undefined) return problem('git', `${program} does not say its version`, needed)
+  const version = await programVersion(program, { PATH })
+  if (version === null) return problem('git', `${program} does not say its version`, needed)
   if (!isAtLeast(version, GIT_MIN)) return problem('git', `git ${version} is too old`, needed)
   return fine('git', `git ${version} (${program})`)
 }

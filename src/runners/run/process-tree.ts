@@ -30,6 +30,7 @@ const marksOf = (mark: Omit<AttemptMark, 'leader'>): readonly string[] => [
   `PLANFOLD_OWNER=${mark.owner}`,
   `PLANFOLD_KEY=${mark.key}`,
   `PLANFOLD_ATTEMPT=${mark.attempt}`,
+  ...(mark.tried === undefined ? [] : [`PLANFOLD_TRY=${mark.tried}`]),
 ]
 
 async function end(wanted: Wanted, graceMs: number): Promise<Ended> {

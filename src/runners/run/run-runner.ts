@@ -167,6 +167,7 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
     PLANFOLD_OWNER: tools.owner,
     PLANFOLD_KEY: attempt.key,
     PLANFOLD_ATTEMPT: String(attempt.attempt),
+    ...(attempt.tried === undefined ? {} : { PLANFOLD_TRY: attempt.tried }),
     ...(tools.traceparent === undefined ? {} : { TRACEPARENT: tools.traceparent }),
     ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: environmentText(attempt.feedback) }),
   }
@@ -369,7 +370,8 @@ export async function follow(
   { tree, graceMs = GRACE_DEFAULT_MS }: RunOptions,
 ): Promise<Ending> {
   const { signal } = stop
-  const mark: AttemptMark = { owner: tools.owner, key: attempt.key, attempt: attempt.attempt, leader: child.leader }
+  const { key, attempt: number, tried } = attempt
+  const mark: AttemptMark = { owner: tools.owner, key, attempt: number, tried, leader: child.leader }
   let why: Ending['why'] = 'exited'
   let ended: Promise<Ended> | null = null
   const finish = (because: 'interrupted' | 'timed out') => {

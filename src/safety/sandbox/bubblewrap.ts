@@ -1,10 +1,9 @@
 // The sandbox by bubblewrap: its arguments. Before the first use it is tested with a command that must fail in everything (`canary.ts`).
 
-import { execFile } from 'node:child_process'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { release } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { findProgram, isWithin, realOrSame } from '../find-program.ts'
+import { findProgram, isWithin, programVersion, realOrSame } from '../find-program.ts'
 import { answering, failure, refuse } from '../safety-refusal.ts'
 import { inScope } from '../scope.ts'
 import { canary } from './canary.ts'
@@ -80,7 +79,7 @@ async function tried({ environment, outside }: BubblewrapOptions): Promise<Sandb
 const trials = new Map<string, Promise<SandboxCheck>>()
 
 async function triedProgram(program: string, environment: BubblewrapOptions['environment']): Promise<SandboxCheck> {
-  const version = await versionOf(program)
+  const version = await programVersion(program)
   if (version === null) return missing(`${program} does not say its version`, INSTALL_HINT)
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major === 0 && minor < 8)
@@ -99,14 +98,6 @@ const missing = (message: string, hint: string): SandboxCheck => ({
   ok: false,
   failure: failure('policy', message, hint),
 })
-
-async function versionOf(program: string): Promise<string | null> {
-  return await new Promise(answer =>
-    execFile(program, ['--version'], { timeout: 5_000, env: {} }, (error, stdout) =>
-      answer(error === null ? (/(\d+\.\d+(?:\.\d+)?)/.exec(stdout)?.[1] ?? null) : null),
-    ),
-  )
-}
 
 /** The argument limit of this bubblewrap. */
 const ARGUMENTS_MAX = 9_000

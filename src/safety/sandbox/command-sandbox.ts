@@ -4,6 +4,7 @@ import { defined } from '../../domain/json.ts'
 import type { Answer } from '../safety-refusal.ts'
 import type {
   Beyond,
+  BorrowedFolder,
   OpenNetwork,
   OwnView,
   Sandbox,
@@ -21,6 +22,7 @@ export interface SandboxUse {
   readonly isRequired: boolean
   readonly limits?: SandboxLimits
   readonly own?: OwnView
+  readonly borrowed?: readonly BorrowedFolder[]
 }
 
 type Log = (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
@@ -29,8 +31,8 @@ export type SandboxedCommand = Wrapped & Pick<OpenNetwork, 'close'>
 
 /** Null, with a note in the log, where there is no sandbox and none is required. */
 export async function sandboxCommand(
-  { room, network, isRequired, limits, own }: SandboxUse,
-  request: Omit<SandboxRequest, 'network' | 'limits' | 'own'>,
+  { room, network, isRequired, limits, own, borrowed }: SandboxUse,
+  request: Omit<SandboxRequest, 'network' | 'limits' | 'own' | 'borrowed'>,
   log: Log,
 ): Promise<Answer<SandboxedCommand> | null> {
   if (!isRequired) {
@@ -42,7 +44,7 @@ export async function sandboxCommand(
   }
   const open = typeof network === 'function' ? await network(log) : ({ ok: true, value: { network, close } } as const)
   if (!open.ok) return open
-  const given = defined({ limits, own })
+  const given = defined({ limits, own, borrowed })
   const wrapped = await room.wrap({ ...request, network: open.value.network, ...given })
   if (wrapped.ok) {
     const close: OpenNetwork['close'] = async hasFailed => {

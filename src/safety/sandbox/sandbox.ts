@@ -32,6 +32,8 @@ export interface SandboxRequest {
   readonly scratch?: readonly string[]
   /** Patterns below the root that are readable besides the writable ones; absent: everything. */
   readonly read?: readonly string[]
+  /** Folders of elsewhere, shown read-only below the root, where there is an empty folder for each. */
+  readonly borrowed?: readonly BorrowedFolder[]
   readonly network: SandboxNetwork
   /** Our own sockets on its loopback, with any network but that of this machine. */
   readonly doors?: readonly SandboxDoor[]
@@ -47,6 +49,11 @@ export interface SandboxRequest {
   readonly argv: readonly string[]
   /** The environment of the command, as without a sandbox. */
   readonly env: { readonly [name: string]: string }
+}
+
+export interface BorrowedFolder {
+  readonly from: string
+  readonly to: string
 }
 
 export interface WorkspaceCopy {

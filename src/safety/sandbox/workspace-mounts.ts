@@ -19,7 +19,7 @@ import { isWithin } from '../find-program.ts'
 import { refuse } from '../safety-refusal.ts'
 import { covers, inScope, mayHold, type Patterns } from '../scope.ts'
 import { isMadeFolder, MadeFolders } from './mount-points.ts'
-import type { Beyond, OwnView, WorkspaceCopy } from './sandbox.ts'
+import type { Beyond, BorrowedFolder, OwnView, WorkspaceCopy } from './sandbox.ts'
 
 export interface WorkspaceMounts {
   readonly mounts: readonly string[]
@@ -55,6 +55,7 @@ interface Place {
   readonly write: Patterns
   readonly read?: readonly string[]
   readonly scratch?: readonly string[]
+  readonly borrowed?: readonly BorrowedFolder[]
   /** The user's own command may also remove and recreate what it may write. */
   readonly own?: Pick<OwnView, 'isLimited'>
 }
@@ -76,7 +77,7 @@ export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): Work
     const scratchMounts = scratch.flatMap(folder => ['--size', String(SCRATCH_MAX_BYTES), '--tmpfs', folder])
     const state = hiddenState(root, place.stateDir)
     return {
-      mounts: [...mounts, ...hidden, ...scratchMounts, ...state, ...repositoryMounts(root)],
+      mounts: [...mounts, ...borrowedMounts(place), ...hidden, ...scratchMounts, ...state, ...repositoryMounts(root)],
       last: state.slice(1).flatMap(folder => ['--remount-ro', folder]),
       writable: survey.writable.map(folder => join(root, folder)),
       scratch,
@@ -128,6 +129,9 @@ function scratchFolders(root: string, place: Place, folders: MadeFolders): reado
   const found: string[] = []
   const add = (path: string): void => {
     const isHidden = seen !== null && !covers(seen, relative(root, dirname(path)))
+    // Nothing can be made in a folder that is only shown.
+    const borrowed = place.borrowed?.find(({ to }) => dirname(path) === to)
+    if (borrowed !== undefined && !isDirectory(path.replace(borrowed.to, borrowed.from))) return
     if (!isHidden && !covers(write, relative(root, path)) && folders.need(path)) found.push(path)
   }
   for (const folder of packageFolders(root, cwd)) {
@@ -197,6 +201,14 @@ function hiddenFiles(root: string, read: readonly string[], write: Patterns): re
   }
   look('')
   return mounts
+}
+
+/** A virtual environment names its own place in its programs, so it is shown there, too. */
+function borrowedMounts({ borrowed = [], read }: Place): readonly string[] {
+  return borrowed.flatMap(({ from, to }) => [
+    ...['--ro-bind', from, to],
+    ...(read === undefined && /(^|\/)\.?venv$/.test(to) ? ['--ro-bind', from, from] : []),
+  ])
 }
 
 /** Hides Planfold's state, except a workspace inside it: a worktree of a plan. */

@@ -58,6 +58,20 @@ export const logRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'a page of it', body: 'LogPage' } },
     handle: async call => await withTask(call, async ({ plan, task }) => await logsOf(call, plan, task, call.query)),
   }),
+  ...ofTask('/steps', {
+    method: 'GET',
+    right: 'read',
+    about:
+      'What the agent of the task did, with its words and thoughts before each step: the last 200 steps of all attempts.',
+    answers: { 200: { about: 'the steps', body: 'AgentStepPage' } },
+    handle: async call =>
+      await withTask(call, async ({ plan, task }) => {
+        const steps = await call.engine.ask({ type: 'agentSteps', plan, task })
+        return steps === null
+          ? gone()
+          : ok({ items: steps.map(({ at, ...step }) => ({ ...step, at: iso(at) })), next: null })
+      }),
+  }),
   planRoute({
     method: 'GET',
     path: '/plans/:plan/attempts',

@@ -104,7 +104,8 @@ export const viewRoutes: readonly AnyRoute[] = [
 const mayInspect = ({ engine }: Pick<Call<unknown, unknown>, 'engine'>): boolean => engine.caller.rights.has('inspect')
 
 function taskBody(page: TaskPage) {
-  const { card, definition, name, version, neededBy, why, attempts, decisions, criteria, preview, log, isLogCut } = page
+  const { card, definition, name, version, neededBy, why, attempts, decisions, lessons, criteria, preview } = page
+  const { log, isLogCut } = page
   return {
     name,
     version,
@@ -114,6 +115,7 @@ function taskBody(page: TaskPage) {
     why: typeof why === 'string' ? why : hintText(why),
     attempts: onWire(attempts),
     decisions: decisions.map(decisionBody),
+    lessons: lessons.map(({ at, ...lesson }) => ({ ...lesson, at: iso(at) })),
     criteria: onWire(criteria),
     used: onWire(usedIn(attempts)),
     preview,

@@ -98,7 +98,7 @@ export function appendingContract(what: string, setup: Setup): void {
     })
 
     it('what is worked out inside the transaction is worked out from what the one before it wrote', async () => {
-      const { store, commits } = await one(setup)
+      const { store, commits, decidesAgain } = await one(setup)
       const id = await given(store, two('first'))
       const before = commits()
       const seen: number[] = []
@@ -121,8 +121,12 @@ export function appendingContract(what: string, setup: Setup): void {
         4,
         ...Array(7).fill('not-allowed'),
       ])
-      // A store that decides in memory looks again before it refuses.
-      expect([[...new Set(seen)], commits() - before]).toEqual([[1, 2, 3, 4], 1])
+      const exact = [1, 2, 3, ...Array(7).fill(4)]
+      expect([decidesAgain === true ? [...new Set(seen)] : seen, commits() - before]).toEqual([
+        decidesAgain === true ? [1, 2, 3, 4] : exact,
+        1,
+      ])
+      expect(seen.length).toBeGreaterThanOrEqual(exact.length)
       const late = await store.updateFrom(id, () => START, { actor: ana, expectedVersion: 7 })
       expect(late).toMatchObject({ ok: false, refusal: { code: 'conflict' } })
     })

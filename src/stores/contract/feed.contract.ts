@@ -12,6 +12,8 @@ export function feedingContract(what: string, setup: Setup): void {
       for (const id of [a, b, b]) await must(store, id, { type: 'note', text: 'n' })
       const places = async (after: number, limit: number) =>
         (await store.since(after, limit)).map(({ plan, version }) => `${plan === a ? 'a' : 'b'}${version}`)
+      // On a server, an entry is seen when all older transactions have ended, also those of other tests.
+      await expect.poll(async () => (await store.since(0, 100)).length).toBe(5)
       const positions = (await store.since(0, 100)).map(({ position }) => position)
       expect(positions).toEqual([...new Set(positions)].sort((left, right) => left - right))
       const [third, last] = [positions[2]!, positions[4]!]

@@ -12,6 +12,8 @@ export interface Harness {
   /** Another process on the same storage, with its own caches. Closed at the end of the test. */
   open(host?: Partial<Host>): Promise<Store>
   commits(): number
+  /** Its processes decide in memory, and may decide the same once more after they have loaded what is stored. */
+  readonly decidesAgain?: true
 }
 
 export type Setup = (options?: { readonly foldEvery: number }) => Promise<Harness>

@@ -36,6 +36,8 @@ export class States {
   readonly #blobs: BodyBlobs
   readonly #kept = new Map<PlanId, Kept>()
   readonly #touched = new Set<PlanId>()
+  /** Those that the current rule of the transaction touched. */
+  readonly #current = new Set<PlanId>()
 
   constructor(blobs: BodyBlobs) {
     this.#blobs = blobs
@@ -76,12 +78,12 @@ export class States {
   }
 
   add(plan: PlanId, kept: Kept): void {
-    this.#touched.add(plan)
+    this.#current.add(plan)
     this.#keep(plan, kept)
   }
 
   touch(plan: PlanId): void {
-    this.#touched.add(plan)
+    this.#current.add(plan)
   }
 
   drop(plan: PlanId): void {
@@ -90,12 +92,30 @@ export class States {
 
   committed(): void {
     this.#touched.clear()
+    this.#current.clear()
   }
 
   /** Drops all states that the transaction changed, to be read again from the journal. */
   rolledBack(): void {
-    for (const plan of this.#touched) this.#kept.delete(plan)
-    this.#touched.clear()
+    for (const plan of [...this.#touched, ...this.#current]) this.#kept.delete(plan)
+    this.committed()
+  }
+
+  /** In a transaction of several rules: what the next one changes can be undone by itself. */
+  nextRule(): void {
+    for (const plan of this.#current) this.#touched.add(plan)
+    this.#current.clear()
+  }
+
+  /** Undoes the current rule. False if an earlier one changed the same plan: until the transaction ends, nobody can read it. */
+  undoRule(): boolean {
+    let isAlone = true
+    for (const plan of this.#current) {
+      this.#kept.delete(plan)
+      if (this.#touched.has(plan)) isAlone = false
+    }
+    this.#current.clear()
+    return isAlone
   }
 
   #keep(plan: PlanId, kept: Kept): void {
@@ -106,7 +126,7 @@ export class States {
     }
     if (this.#kept.size <= KEPT_MAX) return
     for (const oldest of this.#kept.keys()) {
-      if (this.#touched.has(oldest)) continue
+      if (this.#touched.has(oldest) || this.#current.has(oldest)) continue
       this.#kept.delete(oldest)
       return
     }

@@ -141,6 +141,16 @@ function attemptChange(event: Event, at: Millis, state: PlanState): AttemptChang
   }
 }
 
+export function changesByTask(attempts: readonly AttemptChange[]): Map<number, AttemptChange[]> {
+  const byTask = new Map<number, AttemptChange[]>()
+  for (const change of attempts) {
+    const known = byTask.get(change.ordinal)
+    if (known === undefined) byTask.set(change.ordinal, [change])
+    else known.push(change)
+  }
+  return byTask
+}
+
 export const doneCount = (state: PlanState): number => state.counts.completed + state.counts.skipped
 
 export function planRecord(state: PlanState): PlanRecord {

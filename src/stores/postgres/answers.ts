@@ -14,11 +14,14 @@ interface Stretch<T> {
 
 type Load = (query: Query) => Promise<unknown>
 
-/** A question about one number, which can be asked about many at once. */
+export type Asked = number | string
+
+/** A question about one number or name, which can be asked about many at once. */
 export interface Bulk {
   readonly text: string
-  readonly value: number
-  readonly load: (query: Query, values: readonly number[]) => Promise<ReadonlyMap<number, readonly Row[]>>
+  readonly value: Asked
+  /** An answer for each of the values. */
+  readonly load: (query: Query, values: readonly Asked[]) => Promise<ReadonlyMap<Asked, unknown>>
 }
 
 export class MissingRow extends Missing {
@@ -40,6 +43,15 @@ export class Answers {
   ask<T>(key: string, load: (query: Query) => Promise<T>, bulk?: Bulk): T {
     if (!this.#known.has(key)) throw new MissingRow(key, load, bulk)
     return this.#known.get(key) as T
+  }
+
+  /** The rows of a question, which is its own key. */
+  rows<T>(of: (row: Row) => T, text: string, ...values: readonly unknown[]): readonly T[] {
+    return this.ask(JSON.stringify([text, values]), async query => (await query(text, values)).map(of))
+  }
+
+  first<T>(of: (row: Row) => T, text: string, ...values: readonly unknown[]): T | null {
+    return this.rows(of, text, ...values)[0] ?? null
   }
 
   put(key: string, value: unknown): void {
@@ -81,7 +93,7 @@ export class Answers {
       const values = rows.flatMap(one => one.bulk?.value ?? [])
       const found = await bulk?.load(query, values)
       for (const { key, load, bulk: its } of rows)
-        this.#known.set(key, found === undefined ? await load(query) : (found.get(its!.value) ?? []))
+        this.#known.set(key, found === undefined ? await load(query) : found.get(its!.value))
     }
   }
 

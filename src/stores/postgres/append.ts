@@ -1,7 +1,7 @@
 // Everything that one turn of the event loop writes, as one call and one commit. A request is an item: first its guards, which say what its
 // rule relied on, then its writes. An item whose guard fails is passed over whole, and its rule runs again; the others commit.
 
-import type { AttemptChange, PlanRecord, TaskRecord } from '../journal/projection.ts'
+import { type AttemptChange, changesByTask, type PlanRecord, type TaskRecord } from '../journal/projection.ts'
 import type { Doc, Step } from '../search/search-tables.ts'
 import type { Halt, LogChunk, Position } from '../store.ts'
 import type {
@@ -59,7 +59,14 @@ export type Write =
       due?: number | null
       needs?: readonly string[]
     }
-  | { readonly w: 'tasks'; readonly no: number; readonly rows: readonly TaskRecord[]; readonly all: boolean }
+  | {
+      readonly w: 'tasks'
+      readonly no: number
+      readonly rows: readonly TaskRow[]
+      readonly all: boolean
+      /** The ends among `rows`, for those that had no start. */
+      readonly ended: readonly AttemptChange[]
+    }
   | { readonly w: 'attempt'; readonly no: number; readonly change: AttemptChange }
   | { readonly w: 'fold'; readonly no: number; readonly fold: Omit<StoredFold, 'body'> & { readonly body: string } }
   | { readonly w: 'claim'; readonly no: number; readonly row: ClaimRecord }
@@ -106,6 +113,51 @@ export type Write =
   | { readonly w: 'home'; readonly no: number; readonly host: string }
   | { readonly w: 'prune'; readonly no: number; readonly at: number }
 
+/** A task with the attempt that began or ended; where it did neither, its last attempt stays. */
+interface TaskRow extends TaskRecord {
+  readonly lastVisit?: number
+  readonly lastAttempt?: number
+  readonly lastStatus?: string
+  readonly lastStartedAt?: number
+  readonly lastEndedAt?: number
+  readonly lastMs?: number | null
+  readonly lastExit?: number | null
+  readonly lastClass?: string | null
+}
+
+/** The usual case in one statement: a task changes because its only attempt began, or its last one ended. */
+export function withAttempts(
+  rows: readonly TaskRecord[],
+  attempts: readonly AttemptChange[],
+): {
+  readonly merged: readonly TaskRow[]
+  readonly ended: readonly AttemptChange[]
+  readonly others: readonly AttemptChange[]
+} {
+  const byTask = changesByTask(attempts)
+  const ended: AttemptChange[] = []
+  const merged = rows.map((row): TaskRow => {
+    const [change, another] = byTask.get(row.ordinal) ?? []
+    const isUsual = another === undefined && (change?.type === 'ended' || (change?.visit === 1 && change.attempt === 1))
+    if (change === undefined || !isUsual) return row
+    byTask.delete(row.ordinal)
+    const last = { lastVisit: change.visit, lastAttempt: change.attempt }
+    if (change.type === 'started') return { ...row, ...last, lastStatus: 'running', lastStartedAt: change.at }
+    ended.push(change)
+    const { status, at, durationMs, exit, failureClass } = change
+    return {
+      ...row,
+      ...last,
+      lastStatus: status,
+      lastEndedAt: at,
+      lastMs: durationMs,
+      lastExit: exit,
+      lastClass: failureClass,
+    }
+  })
+  return { merged, ended, others: [...byTask.values()].flat() }
+}
+
 /** The last call of each process. It makes a call with an answer that was lost safe to send again. */
 export interface Batch {
   readonly writer: string
@@ -129,6 +181,19 @@ export interface Item {
 
 const TASK = `ordinal int, sequence bigint, "addedAt" bigint, name text, title text, kind text, assignee text, status text, visit int,
   attempt int, "startedAt" bigint, "endedAt" bigint`
+/** The attempt that began or ended; it is a part of the row. */
+const LAST = `"lastVisit" int, "lastAttempt" int, "lastStatus" text, "lastStartedAt" bigint, "lastEndedAt" bigint, "lastMs" bigint,
+  "lastExit" bigint, "lastClass" text`
+const BEGINS = "excluded.last_status = 'running'"
+const IS_LAST = `(${BEGINS} OR excluded.last_visit = tasks.last_visit AND excluded.last_attempt = tasks.last_attempt)`
+const LAST_MOVED = [
+  ...['last_visit', 'last_attempt', 'last_started_at'].map(column => [BEGINS, column] as const),
+  ...['last_status', 'last_ended_at', 'last_duration_ms', 'last_exit', 'last_failure_class'].map(
+    column => [IS_LAST, column] as const,
+  ),
+]
+  .map(([when, column]) => `${column} = CASE WHEN ${when} THEN excluded.${column} ELSE tasks.${column} END`)
+  .join(', ')
 /** The last attempt of a task is in its own row, as in the embedded store. */
 const ASIDE = `INSERT INTO earlier_attempts (plan_no, ordinal, visit, attempt, status, started_at, ended_at, duration_ms, exit, failure_class)
   SELECT plan_no, ordinal, last_visit, last_attempt, last_status, last_started_at, last_ended_at, last_duration_ms, last_exit,
@@ -160,7 +225,7 @@ export const AS_OWNER = `SECURITY DEFINER SET search_path = ${SCHEMA}, pg_temp`
 /** Returns the position of the first entry, and the numbers of the items that were passed over, from 0 on. */
 export const APPEND = `
 -- Null: it stands but for the lease, which has run out.
-CREATE FUNCTION stands(guard jsonb, instant bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION stands(guard jsonb, instant bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE head heads; seen bigint;
 BEGIN
   CASE guard->>'g'
@@ -190,7 +255,7 @@ BEGIN
   END CASE;
 END $$;
 
-CREATE FUNCTION put(write jsonb, first bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION put(write jsonb, first bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   no bigint := (write->>'no')::bigint;
   r jsonb := write->'row';
@@ -212,11 +277,24 @@ BEGIN
       DELETE FROM tasks WHERE plan_no = no AND ordinal NOT IN (SELECT (one->>'ordinal')::int FROM jsonb_array_elements(write->'rows') one);
       DELETE FROM earlier_attempts e WHERE plan_no = no AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = no AND t.ordinal = e.ordinal);
     END IF;
-    INSERT INTO tasks (plan_no, ordinal, sequence, added_at, name, title, kind, assignee, status, visit, attempt, started_at, ended_at)
-      SELECT no, * FROM jsonb_to_recordset(write->'rows') AS t(${TASK})
-      ON CONFLICT (tenant, plan_no, ordinal) DO UPDATE SET sequence = excluded.sequence, name = excluded.name, title = excluded.title,
-        kind = excluded.kind, assignee = excluded.assignee, status = excluded.status, visit = excluded.visit, attempt = excluded.attempt,
-        started_at = excluded.started_at, ended_at = excluded.ended_at;
+    -- By the key of the conflict: plans of other statements, made while the table was small, have read all of it.
+    FOR c IN
+      WITH moved AS (
+        INSERT INTO tasks (plan_no, ordinal, sequence, added_at, name, title, kind, assignee, status, visit, attempt, started_at, ended_at,
+            last_visit, last_attempt, last_status, last_started_at, last_ended_at, last_duration_ms, last_exit, last_failure_class)
+          SELECT no, * FROM jsonb_to_recordset(write->'rows') AS t(${TASK}, ${LAST})
+          ON CONFLICT (tenant, plan_no, ordinal) DO UPDATE SET sequence = excluded.sequence, name = excluded.name, title = excluded.title,
+            kind = excluded.kind, assignee = excluded.assignee, status = excluded.status, visit = excluded.visit,
+            attempt = excluded.attempt, started_at = excluded.started_at, ended_at = excluded.ended_at, ${LAST_MOVED}
+          RETURNING ordinal, last_visit, last_attempt)
+      SELECT ended.value FROM jsonb_array_elements(write->'ended') ended JOIN moved ON moved.ordinal = (ended.value->>'ordinal')::int
+        WHERE (moved.last_visit, moved.last_attempt) IS DISTINCT FROM ((ended.value->>'visit')::int, (ended.value->>'attempt')::int)
+    LOOP
+      -- It ended without a start.
+      ${ASIDE}
+      ${BEGIN}
+      ${END}
+    END LOOP;
   WHEN 'attempt' THEN
     IF c->>'type' = 'ended' THEN
       ${END}
@@ -331,7 +409,7 @@ BEGIN
 END $$;
 
 -- A call that was sent a second time, because its answer was lost, waits for the first one and returns the same answer.
-CREATE FUNCTION append(batch jsonb) RETURNS jsonb LANGUAGE plpgsql ${AS_OWNER} AS $$
+CREATE OR REPLACE FUNCTION append(batch jsonb) RETURNS jsonb LANGUAGE plpgsql ${AS_OWNER} AS $$
 DECLARE
   item jsonb; one jsonb; number int := -1; skipped int[] := '{}'; lapsed int[] := '{}'; holds boolean;
   instant bigint := coalesce((batch->>'now')::bigint, ${NOW});
@@ -365,13 +443,13 @@ BEGIN
   RETURN jsonb_build_object('first', first, 'passed', skipped, 'lapsed', lapsed);
 END $$;
 
-CREATE FUNCTION register(its_writer text) RETURNS void LANGUAGE sql ${AS_OWNER} AS $$
+CREATE OR REPLACE FUNCTION register(its_writer text) RETURNS void LANGUAGE sql ${AS_OWNER} AS $$
   DELETE FROM sent WHERE at < clock_timestamp() - interval '1 day';
   INSERT INTO sent (writer, call, position, passed) VALUES (its_writer, 0, 0, '{}');
 $$;
 
 -- Times of the process are monotonic; the last one is that of the database.
-CREATE FUNCTION renew(its_id text, its_now bigint, its_expires bigint, lease bigint) RETURNS boolean LANGUAGE plpgsql ${AS_OWNER} AS $$
+CREATE OR REPLACE FUNCTION renew(its_id text, its_now bigint, its_expires bigint, lease bigint) RETURNS boolean LANGUAGE plpgsql ${AS_OWNER} AS $$
 BEGIN
   UPDATE owners SET expires = its_expires, until = ${NOW} + lease WHERE id = its_id AND expires > its_now AND until > ${NOW};
   RETURN FOUND;

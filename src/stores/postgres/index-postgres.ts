@@ -32,13 +32,11 @@ export function indexOn(answers: Answers, sql: Sql, room: Room, wrote: (write: W
   }
   return {
     marks: () => {
-      const marks = ask(
-        'marks',
-        async query =>
-          (one(await query('SELECT position, log FROM caught_up')) as
-            | { position: number; log: number }
-            | undefined) ?? { position: 0, log: 0 },
+      const found = answers.first(
+        row => row as { position: number; log: number },
+        'SELECT position, log FROM caught_up',
       )
+      const marks = found ?? { position: 0, log: 0 }
       room.recording()?.guard({ g: 'marks', ...marks })
       return marks
     },
@@ -51,11 +49,7 @@ export function indexOn(answers: Answers, sql: Sql, room: Room, wrote: (write: W
       stepsOf(no).find(step => step.task === task && step.visit === visit && step.attempt === attempt) ?? null,
     steps: no => stepsOf(no),
     putStep: (no, step) => wrote({ w: 'step', no, step }),
-    lastLog: () =>
-      ask(
-        'last kept log',
-        async query => one(await query('SELECT coalesce(max(seq), 0) AS seq FROM task_logs'))!.seq as number,
-      ),
+    lastLog: () => answers.first(seqOf, 'SELECT coalesce(max(seq), 0) AS seq FROM task_logs')!,
     unreadLogs: (after, limit) =>
       answers.stretch('unread logs', { after, limit, atOnce: LOGS_AT_ONCE }, seqOf, async (query, from, count) => {
         const rows = (await query(

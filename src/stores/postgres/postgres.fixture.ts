@@ -264,5 +264,5 @@ export async function setup(server: Server, options: Options = {}) {
     return named(store)
   }
   const commits = () => stores.reduce((sum, { transactions }) => sum + transactions.sent, 0)
-  return { folder, url, roles, name, clock, open, commits, empty }
+  return { folder, url, roles, name, clock, open, commits, empty, decidesAgain: true } as const
 }

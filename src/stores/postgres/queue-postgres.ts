@@ -5,10 +5,11 @@ import type { Millis, PlanId } from '../../domain/id.ts'
 import type { Queue, QueueStanding } from '../../queues/queue.ts'
 import type { Clock, Host } from '../leases/host.ts'
 import { isAlive } from '../leases/liveness.ts'
+import { OWNER, ownerOf } from '../sql/rows.ts'
 import { type Entry, type PlansWorkspace, type PlanWorkspace, type Shared, StoreRefused } from '../store.ts'
 import { AS_OWNER } from './append.ts'
 import type { Query } from './connection/connection.ts'
-import { HORIZON, OWNER, ownerOf } from './rows.ts'
+import { HORIZON } from './rows.ts'
 
 /** Plans of owners that died come first: something of them is half done. `handed`: until then no other worker gets it; the one that did claims it, or has died. */
 export const QUEUE = `

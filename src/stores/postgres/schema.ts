@@ -144,6 +144,8 @@ export const MIGRATIONS: readonly Migration[] = [
       BLOBS,
     ].join('\n'),
   },
+  // Migration 1 makes the functions of this release, so this one changes older databases only.
+  { number: 2, name: 'tasks and their last attempts in one statement', sql: APPEND },
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.number

@@ -2,7 +2,7 @@
 
 import { folded } from '../search/words.ts'
 import type { Row, Sql, Value } from '../sql/sql.ts'
-import type { Answers } from './answers.ts'
+import type { Answers, Asked } from './answers.ts'
 import type { Row as Found, Query } from './connection/connection.ts'
 
 type Rows = readonly Found[]
@@ -47,11 +47,11 @@ export const sqlOn = (answers: Answers): Sql => ({
 })
 
 /** One statement for a question about many numbers. */
-async function forEach(query: Query, text: string, values: readonly number[]): Promise<ReadonlyMap<number, Rows>> {
+async function forEach(query: Query, text: string, values: readonly Asked[]): Promise<ReadonlyMap<Asked, Rows>> {
   const each = `SELECT asked.value AS asked_value, found.* FROM unnest($1::bigint[]) AS asked(value)
     CROSS JOIN LATERAL (${text.replace('$1', 'asked.value')}) found`
-  const found = new Map<number, Rows[number][]>(values.map(value => [value, []]))
-  for (const { asked_value: value, ...row } of await query(each, [values])) found.get(value as number)!.push(row)
+  const found = new Map<Asked, Rows[number][]>(values.map(value => [value, []]))
+  for (const { asked_value: value, ...row } of await query(each, [values])) found.get(value as Asked)!.push(row)
   return found
 }
 

@@ -1,43 +1,53 @@
 // The tables on PostgreSQL: reads come from what was loaded, writes are recorded.
 
-import type { PlanId } from '../../domain/id.ts'
+import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
 import { type Changes, planRecord, taskRecord } from '../journal/projection.ts'
 import { sqlLists } from '../sql/lists.ts'
-import type { Halt } from '../store.ts'
-import type { Head, JournalTable, ReservationRow, StreamEntry, Tables } from '../tables.ts'
-import type { Answers } from './answers.ts'
-import type { Write } from './append.ts'
+import {
+  CLAIM,
+  CLAIM_AND_PLAN,
+  claimOf,
+  HELD,
+  heldOf,
+  logOf,
+  OWNER,
+  onceOf,
+  ownerOf,
+  RESERVATIONS,
+  reservationOf,
+} from '../sql/rows.ts'
+import type { Halt, StoredLog } from '../store.ts'
+import type {
+  ClaimTable,
+  Head,
+  JournalTable,
+  ReservationRow,
+  StoredFold,
+  StreamEntry,
+  StreamHead,
+  Tables,
+} from '../tables.ts'
+import type { Answers, Asked } from './answers.ts'
+import { type Write, withAttempts } from './append.ts'
 import type { BlobsPostgres } from './blobs-postgres.ts'
-import type { Query } from './connection/connection.ts'
+import type { Query, Row } from './connection/connection.ts'
 import { indexOn, loadIndex } from './index-postgres.ts'
 import {
-  claimOf,
   ENTRY,
   ENTRY_AND_PLAN,
   entryOf,
-  foldOf,
   HORIZON,
   hex,
+  LAST_POSITION,
   LOG,
-  lastPosition,
-  loadHolder,
-  loadOwner,
   loadPlan,
-  loadSeq,
-  loadTaskName,
-  logOf,
+  loadPlans,
   nameOf,
-  newestPosition,
-  OWNER,
-  onceOf,
-  one,
-  ownerOf,
+  POSITION,
   positionOf,
-  RESERVATIONS,
-  reservationOf,
   STREAM,
-  streamOf,
+  seqOf,
   UNOWNED,
   versionOf,
   withNames,
@@ -81,7 +91,11 @@ export function tablesOn(room: Room): Tables {
       recording().remembered.add(no)
       return here
     }
-    const loaded = ask(`plan ${no}`, query => loadPlan(query, { no }))
+    const loaded = answers.ask(`plan ${no}`, query => loadPlan(query, 'h.plan_no', no), {
+      text: 'plan',
+      value: no,
+      load: async (query, numbers) => withNulls(numbers, await loadPlans(query, 'h.plan_no', numbers)),
+    })
     if (loaded !== null && room.recording() !== null) set.know(no, loaded)
     return loaded
   }
@@ -99,27 +113,39 @@ export function tablesOn(room: Room): Tables {
   }
   const reservationsOf = (no: number): readonly ReservationRow[] => known(no)?.reservations ?? []
 
+  /** After its number comes its head. */
+  const numberIn = (found: KnownPlan | null): number | null => {
+    if (found === null) return null
+    const { head, id, name } = found
+    answers.put(`plan ${head.no}`, found)
+    answers.put(`of ${head.no}`, { id, name })
+    return head.no
+  }
+  const logFrom = (plan: PlanId, row: Row): StoredLog =>
+    logOf(plan, row, row.home === null ? (row.text as string) : room.blobs.openText(row.text as string))
+  const seqAt = (root: string): number =>
+    answers.first(({ seq }) => seq as number, 'SELECT seq FROM roots WHERE root = $1', root) ?? 0
+
   const journal: JournalTable = {
     planNo: plan =>
       (room.recording() === null ? undefined : set.numbers.get(plan)) ??
-      // After its number comes its head.
-      ask(`no ${plan}`, async query => {
-        const found = await loadPlan(query, { id: plan })
-        if (found === null) return null
-        const { head, id, name } = found
-        answers.put(`plan ${head.no}`, found)
-        answers.put(`of ${head.no}`, { id, name })
-        return head.no
+      answers.ask(`no ${plan}`, async query => numberIn(await loadPlan(query, 'p.id', plan)), {
+        text: 'no',
+        value: plan,
+        load: async (query, plans) => {
+          const found = await loadPlans(query, 'p.id', plans)
+          return new Map(plans.map(id => [id, numberIn(found.get(id) ?? null)]))
+        },
       }),
     planOf: no =>
-      ask(`of ${no}`, async query => nameOf(one(await query('SELECT id, name FROM plans WHERE plan_no = $1', [no])))),
-    named: name =>
-      ask(`named ${name}`, async query =>
-        nameOf(one(await query('SELECT id, name FROM plans WHERE name = $1', [name]))),
+      ask(
+        `of ${no}`,
+        async query => (await query('SELECT id, name FROM plans WHERE plan_no = $1', [no])).map(nameOf)[0] ?? null,
       ),
+    named: name => answers.first(nameOf, 'SELECT id, name FROM plans WHERE name = $1', name),
     head,
-    lastPosition: () => ask('position', lastPosition),
-    newestPosition: () => ask('newest position', newestPosition),
+    lastPosition: () => answers.first(positionOf, LAST_POSITION)!,
+    newestPosition: () => answers.first(positionOf, POSITION)!,
     knownPosition: () => room.position(),
     nextPosition: () => -room.nextEntry(),
     entry: (no, version) => journal.entries(no, version - 1, version, 1)[0] ?? null,
@@ -147,12 +173,10 @@ export function tablesOn(room: Room): Tables {
         return rows.map(row => Object.assign(entryOf(row), { plan: row.id as PlanId }))
       }),
     fold: no =>
-      ask(`fold ${no}`, async query =>
-        foldOf(
-          one(
-            await query(`SELECT version, definition_version, body, ${hex('hash')} FROM folds WHERE plan_no = $1`, [no]),
-          ),
-        ),
+      answers.first(
+        row => row as unknown as StoredFold,
+        `SELECT version, definition_version AS "definitionVersion", body, ${hex('hash')} FROM folds WHERE plan_no = $1`,
+        no,
       ),
     addPlan(id, row) {
       const no = room.newNumber()
@@ -204,8 +228,9 @@ export function tablesOn(room: Room): Tables {
         const all = tasks === 'all'
         if (planMoved || all || added.length > 0) wrote({ w: 'move', no, row: planRecord(state) })
         const rows = (all ? state.order : [...tasks, ...added]).map(taskRecord)
-        if (rows.length > 0 || all) wrote({ w: 'tasks', no, rows, all })
-        for (const change of attempts) wrote({ w: 'attempt', no, change })
+        const { merged, ended, others } = withAttempts(rows, attempts)
+        if (rows.length > 0 || all) wrote({ w: 'tasks', no, rows: merged, all, ended })
+        for (const change of others) wrote({ w: 'attempt', no, change })
       },
     },
     owners: {
@@ -214,7 +239,7 @@ export function tablesOn(room: Room): Tables {
         set.owners.set(row.id, row)
       },
       renew(id, lease, now) {
-        const owner = set.owner(id) ?? ask(`owner ${id}`, query => loadOwner(query, id))
+        const owner = set.owner(id) ?? answers.first(ownerOf, `SELECT ${OWNER} FROM owners o WHERE o.id = $1`, id)
         if (owner === null || owner.expires <= now) return false
         recording().guard({ g: 'owner', id, now: Math.floor(now) })
         wrote({ w: 'renew', id, ...lease })
@@ -226,11 +251,15 @@ export function tablesOn(room: Room): Tables {
         set.owners.delete(id)
         for (const [no, { head: at }] of set.plans) if (at.owner === id) change(no, { head: { ...at, ...UNOWNED } })
       },
-      get: id => ask(`owner ${id}`, query => loadOwner(query, id)),
+      get: id => answers.first(ownerOf, `SELECT ${OWNER} FROM owners o WHERE o.id = $1`, id),
       holder(no) {
         const at = head(no)
         if (at?.owner == null) return null
-        return ask(`holder ${no}`, query => loadHolder(query, no))
+        return answers.first(
+          ({ since, ...owner }) => ({ owner: ownerOf(owner), since: since as Millis }),
+          `SELECT ${OWNER}, h.owner_since AS since FROM heads h JOIN owners o ON o.id = h.owner WHERE h.plan_no = $1`,
+          no,
+        )
       },
       hold(no, owner, fence, since) {
         const before = head(no)!
@@ -249,27 +278,21 @@ export function tablesOn(room: Room): Tables {
         if (before?.owner === owner) change(no, { head: { ...before, ...UNOWNED } })
       },
       held: status =>
-        ask(`held ${status}`, async query =>
-          (
-            await query(
-              `SELECT ${OWNER}, p.id AS plan FROM heads h JOIN owners o ON o.id = h.owner JOIN plans p USING (plan_no) WHERE p.status = $1`,
-              [status],
-            )
-          ).map(row => ({ plan: row.plan as PlanId, owner: ownerOf(row) })),
+        answers.rows(
+          heldOf,
+          `SELECT ${HELD} FROM heads h JOIN owners o ON o.id = h.owner JOIN plans p USING (plan_no) WHERE p.status = $1`,
+          status,
         ),
-      all: () =>
-        ask('owners', async query => (await query(`SELECT ${OWNER} FROM owners o ORDER BY o.id`)).map(ownerOf)),
+      all: () => answers.rows(ownerOf, `SELECT ${OWNER} FROM owners o ORDER BY o.id`),
       describe(id, about) {
         wrote({ w: 'describe', id, about })
         const owner = set.owners.get(id)
         if (owner !== undefined) set.owners.set(id, { ...owner, about })
       },
-      idle: () =>
-        ask('idle owners', async query =>
-          (
-            await query(`SELECT ${OWNER} FROM owners o WHERE NOT EXISTS (SELECT 1 FROM heads h WHERE h.owner = o.id)`)
-          ).map(ownerOf),
-        ),
+      idle: () => {
+        const held = 'SELECT 1 FROM heads h WHERE h.owner = o.id'
+        return answers.rows(ownerOf, `SELECT ${OWNER} FROM owners o WHERE NOT EXISTS (${held})`)
+      },
     },
     queue: {
       put(no, due) {
@@ -283,27 +306,23 @@ export function tablesOn(room: Room): Tables {
     claims: {
       put: (no, row) => wrote({ w: 'claim', no, row }),
       get(no, ordinal) {
-        const claim = ask(`claim ${no} ${ordinal}`, async query =>
-          claimOf(one(await query('SELECT * FROM task_claims WHERE plan_no = $1 AND ordinal = $2', [no, ordinal]))),
-        )
+        const text = `SELECT ${CLAIM} FROM task_claims c WHERE plan_no = $1 AND ordinal = $2`
+        const claim = answers.first(row => claimOf(row), text, no, ordinal)
         room.recording()?.guard({ g: 'claim', no, ordinal, expires: claim?.expires ?? null })
         return claim
       },
       all: no =>
-        ask(`claims ${no}`, async query =>
-          (
-            await query(
-              'SELECT c.*, p.id AS plan FROM task_claims c JOIN plans p USING (plan_no) WHERE $1::bigint IS NULL OR c.plan_no = $1',
-              [no],
-            )
-          ).map(row => ({ plan: row.plan as PlanId, no: row.plan_no as number, ...claimOf(row)! })),
+        answers.rows(
+          row => claimOf<ReturnType<ClaimTable['all']>[number]>(row),
+          `${CLAIM_AND_PLAN} WHERE $1::bigint IS NULL OR c.plan_no = $1`,
+          no,
         ),
       remove: (no, ordinal) => wrote({ w: 'unclaim', no, ordinal }),
     },
     reservations: {
       put(no, { reserves, ...row }) {
         const root = reserves.root
-        recording().guard({ g: 'root', root, seq: ask(`root ${root}`, query => loadSeq(query, root)) })
+        recording().guard({ g: 'root', root, seq: seqAt(root) })
         wrote({ w: 'reserve', no, root, row: { ...row, reserves: JSON.stringify(reserves) } })
         const kept = JSON.parse(JSON.stringify(reserves)) as Reserves
         const others = reservationsOf(no).filter(({ ordinal }) => ordinal !== row.ordinal)
@@ -316,30 +335,23 @@ export function tablesOn(room: Room): Tables {
         change(no, { reservations: reservationsOf(no).filter(row => row.ordinal !== ordinal) })
       },
       of: no =>
-        withNames(reservationsOf(no), ordinal =>
-          ask(`task ${no} ${ordinal}`, query => loadTaskName(query, no, ordinal)),
-        ),
+        withNames(reservationsOf(no), ordinal => {
+          const text = 'SELECT name FROM tasks WHERE plan_no = $1 AND ordinal = $2'
+          return answers.first(({ name }) => name as TaskName, text, no, ordinal)
+        }),
       active(root) {
-        const found = ask(`root ${root}`, query => loadSeq(query, root))
-        if (room.recording() !== null) recording().guard({ g: 'root', root, seq: found })
-        return ask(`active ${root}`, async query =>
-          (await query(`${RESERVATIONS} WHERE r.root = $1 AND r.ended IS NULL ORDER BY r.since`, [root])).map(
-            reservationOf,
-          ),
-        )
+        const seq = seqAt(root)
+        if (room.recording() !== null) recording().guard({ g: 'root', root, seq })
+        const text = `${RESERVATIONS} WHERE r.root = $1 AND r.ended IS NULL ORDER BY r.since`
+        return answers.rows(reservationOf, text, root)
       },
       endedSince: position =>
-        ask(`ended ${position}`, async query =>
-          (await query(`${RESERVATIONS} WHERE r.ended > $1 AND r.since > $1`, [position])).map(reservationOf),
-        ),
+        answers.rows(reservationOf, `${RESERVATIONS} WHERE r.ended > $1 AND r.since > $1`, position),
       forget: before => wrote({ w: 'forget-reservations', before }),
     },
     halts: {
       get() {
-        const halt = ask(
-          'halt',
-          async query => (one(await query('SELECT by, at, reason FROM halts')) as Halt | undefined) ?? null,
-        )
+        const halt = answers.first(row => row as unknown as Halt, 'SELECT by, at, reason FROM halts')
         room.recording()?.guard({ g: 'halted', is: halt !== null })
         return halt
       },
@@ -352,131 +364,94 @@ export function tablesOn(room: Room): Tables {
         wrote({ w: 'log', no, ordinal, chunk: { ...chunk, text } })
       },
       read: (plan, no, ordinal, after, limit) =>
-        ask(`logs ${no} ${ordinal} ${after} ${limit}`, async query =>
-          (
-            await query(
-              `${LOG} WHERE l.plan_no = $1 AND ($2::int IS NULL OR l.ordinal = $2) AND l.seq > $3 ORDER BY l.seq LIMIT $4`,
-              [no, ordinal, after, limit],
-            )
-          ).map(row => logOf(plan, row, room.blobs)),
+        answers.rows(
+          row => logFrom(plan, row),
+          `${LOG} WHERE l.plan_no = $1 AND ($2::int IS NULL OR l.ordinal = $2) AND l.seq > $3 ORDER BY l.seq LIMIT $4`,
+          ...[no, ordinal, after, limit],
         ),
       readBack: (plan, no, ordinal, { after, before }, limit) =>
-        ask(`logs back ${no} ${ordinal} ${after} ${before} ${limit}`, async query =>
-          (
-            await query(
-              `${LOG} WHERE l.plan_no = $1 AND ($2::int IS NULL OR l.ordinal = $2) AND l.seq > $3 AND l.seq < $4 ORDER BY l.seq DESC LIMIT $5`,
-              [no, ordinal, after, Math.min(before, Number.MAX_SAFE_INTEGER), limit],
-            )
+        answers
+          .rows(
+            row => logFrom(plan, row),
+            `${LOG} WHERE l.plan_no = $1 AND ($2::int IS NULL OR l.ordinal = $2) AND l.seq > $3 AND l.seq < $4 ORDER BY l.seq DESC LIMIT $5`,
+            ...[no, ordinal, after, Math.min(before, Number.MAX_SAFE_INTEGER), limit],
           )
-            .map(row => logOf(plan, row, room.blobs))
-            .reverse(),
-        ),
+          .toReversed(),
       since: (after, limit) =>
-        ask(`logs since ${after} ${limit}`, async query =>
-          (await query(`${LOG} WHERE l.seq > $1 ORDER BY l.seq LIMIT $2`, [after, limit])).map(row =>
-            logOf(row.plan as PlanId, row, room.blobs),
-          ),
+        answers.rows(
+          row => logFrom(row.plan as PlanId, row),
+          `${LOG} WHERE l.seq > $1 ORDER BY l.seq LIMIT $2`,
+          after,
+          limit,
         ),
       // The number that was given last, also when its row is gone.
       last: () =>
-        ask(
-          'last log',
-          async query =>
-            (one(await query(`SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS seq FROM task_logs_seq_seq`))
-              ?.seq ?? 0) as number,
-        ),
+        answers.first(seqOf, 'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS seq FROM task_logs_seq_seq') ??
+        0,
     },
     streams: {
-      head: (kind, id) =>
-        ask(`stream ${kind} ${id}`, async query =>
-          streamOf(one(await query(`${STREAM} WHERE kind = $1 AND id = $2`, [kind, id]))),
-        ),
+      head: (kind, id) => answers.first(streamOf, `${STREAM} WHERE kind = $1 AND id = $2`, kind, id),
       heads: (kind, before, limit, where = {}) =>
-        ask(`streams ${kind} ${before} ${limit} ${JSON.stringify(where)}`, async query =>
-          (
-            await query(
-              `${STREAM} WHERE kind = $1 AND stream_no < $2 AND ($3::text IS NULL OR row::jsonb ->> 'status' = $3)
-              AND (NOT $4 OR row::jsonb ->> 'parent' IS NOT DISTINCT FROM $5) ORDER BY stream_no DESC LIMIT $6`,
-              [kind, before, where.status ?? null, where.parent !== undefined, where.parent ?? null, limit],
-            )
-          ).map(row => streamOf(row)!),
+        answers.rows(
+          streamOf,
+          `${STREAM} WHERE kind = $1 AND stream_no < $2 AND ($3::text IS NULL OR row::jsonb ->> 'status' = $3)
+            AND (NOT $4 OR row::jsonb ->> 'parent' IS NOT DISTINCT FROM $5) ORDER BY stream_no DESC LIMIT $6`,
+          ...[kind, before, where.status ?? null, where.parent !== undefined, where.parent ?? null, limit],
         ),
       entries: (kind, id, after, limit) =>
-        ask(
-          `stream entries ${kind} ${id} ${after} ${limit}`,
-          async query =>
-            (await query(
-              `SELECT e.version, e.at, e.actor, e.body, ${hex('e.hash')} FROM stream_entries e JOIN streams s USING (stream_no)
-              WHERE s.kind = $1 AND s.id = $2 AND e.version > $3 ORDER BY e.version LIMIT $4`,
-              [kind, id, after, limit],
-            )) as unknown as readonly StreamEntry[],
+        answers.rows(
+          row => row as unknown as StreamEntry,
+          `SELECT e.version, e.at, e.actor, e.body, ${hex('e.hash')} FROM stream_entries e JOIN streams s USING (stream_no)
+            WHERE s.kind = $1 AND s.id = $2 AND e.version > $3 ORDER BY e.version LIMIT $4`,
+          ...[kind, id, after, limit],
         ),
       append: (kind, id, entries, row) => wrote({ w: 'stream', kind, id, entries, row }),
     },
     once: {
       get: (actor, key) =>
-        ask(`once ${actor} ${key}`, async query =>
-          onceOf(
-            one(
-              await query(
-                `SELECT actor, key, ${hex('hash')}, kind, id, version, made, at FROM once WHERE actor = $1 AND key = $2`,
-                [actor, key],
-              ),
-            ),
-          ),
+        answers.first(
+          onceOf,
+          `SELECT actor, key, ${hex('hash')}, kind, id, version, made, at FROM once WHERE actor = $1 AND key = $2`,
+          actor,
+          key,
         ),
       put: row => wrote({ w: 'once', row }),
-      hasBefore: at =>
-        ask(
-          `once before ${at}`,
-          async query => (await query('SELECT 1 FROM once WHERE at < $1 LIMIT 1', [at])).length > 0,
-        ),
+      hasBefore: at => answers.rows(isThere, 'SELECT 1 FROM once WHERE at < $1 LIMIT 1', at).length > 0,
       forget: before => wrote({ w: 'forget-keys', before }),
     },
     index: indexOn(answers, sql, room, wrote),
     upkeep: {
-      plans: () =>
-        ask('all plans', async query =>
-          (await query('SELECT plan_no FROM plans ORDER BY plan_no')).map(row => row.plan_no as number),
-        ),
-      prunable: before =>
-        ask(`prunable ${before}`, async query =>
-          (
-            await query(
-              'SELECT plan_no FROM plans JOIN heads USING (plan_no) WHERE archived = 1 AND at < $1 ORDER BY plan_no',
-              [before],
-            )
-          ).map(row => row.plan_no as number),
-        ),
+      plans: () => answers.rows(numberOf, 'SELECT plan_no FROM plans ORDER BY plan_no'),
+      prunable: before => {
+        const text =
+          'SELECT plan_no FROM plans JOIN heads USING (plan_no) WHERE archived = 1 AND at < $1 ORDER BY plan_no'
+        return answers.rows(numberOf, text, before)
+      },
       prune(no, at) {
-        const { count, bytes } = ask(
-          `size ${no}`,
-          async query =>
-            one(
-              await query(
-                'SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM entries WHERE plan_no = $1',
-                [no],
-              ),
-            )! as { count: number; bytes: number },
-        )
+        const { count, bytes } = answers.first(
+          row => row as { count: number; bytes: number },
+          'SELECT count(*) AS count, coalesce(sum(length(body)), 0) AS bytes FROM entries WHERE plan_no = $1',
+          no,
+        )!
         const before = head(no)!
         recording().guard({ g: 'head', no, v: before.version, fence: null, owner: null, now: 0 })
         recording().touched.add(no)
         wrote({ w: 'prune', no, at })
         return { entries: count, bytes }
       },
-      pruned: after =>
-        ask(
-          `pruned ${after}`,
-          async query =>
-            one(
-              await query('SELECT count(*) AS count FROM pruned WHERE $1::bigint IS NULL OR last > $1', [
-                after ?? null,
-              ]),
-            )!.count as number,
-        ),
+      pruned: after => {
+        const text = 'SELECT count(*) AS count FROM pruned WHERE $1::bigint IS NULL OR last > $1'
+        return answers.first(row => row.count as number, text, after ?? null)!
+      },
       // What a storage engine finds damaged, PostgreSQL reports by itself.
       integrity: () => [],
     },
   }
 }
+
+const withNulls = <T>(wanted: readonly Asked[], found: ReadonlyMap<Asked, T>): Map<Asked, T | null> =>
+  new Map(wanted.map(one => [one, found.get(one) ?? null]))
+
+const streamOf = (row: Row): StreamHead => row as unknown as StreamHead
+const numberOf = (row: Row): number => row.plan_no as number
+const isThere = (): true => true

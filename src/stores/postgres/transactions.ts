@@ -14,12 +14,13 @@ import type { States } from '../journal/plan-states.ts'
 import type { Clock } from '../leases/host.ts'
 import { CommitUnknown, LeaseLost, StoreBusy } from '../store.ts'
 import type { Request } from '../store-on-tables.ts'
-import { Missing, type Tables, type Transactions } from '../tables.ts'
+import { Missing, MissingAll, type Tables, type Transactions } from '../tables.ts'
 import { Answers, ROUNDS_MAX } from './answers.ts'
 import { type Batch, WRITER_UNKNOWN } from './append.ts'
 import type { BlobsPostgres } from './blobs-postgres.ts'
-import { type Link, type Query, queryOn } from './connection/connection.ts'
+import { type Link, queryOn } from './connection/connection.ts'
 import { Answered, Unreachable } from './connection/errors.ts'
+import { type Counted, GroupedReads } from './grouped-reads.ts'
 import { tablesOn } from './tables-postgres.ts'
 import { Recording, type WorkingSet } from './working-set.ts'
 
@@ -60,10 +61,12 @@ export interface PostgresRoom {
   readonly counted?: (() => (rounds: number) => void) | undefined
 }
 
-type Counted = ((rounds: number) => void) | undefined
-
 interface Waiting extends Request {
   tries: number
+  /** What it lacked each time it was put off. */
+  readonly missing: Missing[]
+  /** Plans whose rows it took from memory, and that are loaded for it instead. */
+  readonly forgotten: Set<number>
   readonly counted: Counted
 }
 
@@ -81,12 +84,16 @@ export class PostgresTransactions implements Transactions {
   #recording: Recording | null = null
   #queue: Waiting[] = []
   #running: Promise<void> | null = null
-  #reading: Promise<unknown> = Promise.resolve()
+  readonly #reads: GroupedReads
   #entries = 0
   #planNumber = 0
   #position = 0
   #closed = false
   #writer: string | null = null
+  /** A rule that failed changed a plan after an earlier rule of the same group. */
+  #hasDropped = false
+  /** Plans that earlier rules of the group changed, which is not committed yet. */
+  readonly #changed = new Set<number>()
   #calls = 0
   /** How many calls were sent, for tests and measurements. */
   sent = 0
@@ -94,6 +101,13 @@ export class PostgresTransactions implements Transactions {
   constructor(room: PostgresRoom) {
     this.#room = room
     const { set, clock } = room
+    this.#reads = new GroupedReads({
+      reader: room.reader,
+      counted: room.counted,
+      tablesOf: answers => this.#readTables(answers),
+      // A call that is under way has changed states that are not durable yet.
+      settled: async () => void (await this.#running?.catch(() => {})),
+    })
     this.#tables = tablesOn({
       answers: this.#answers,
       set,
@@ -114,16 +128,21 @@ export class PostgresTransactions implements Transactions {
   }
 
   read<T>(work: (tables: Tables) => T): Promise<T> {
-    const counted = this.#room.counted?.()
-    const turn = this.#reading.then(() => this.#read(work, counted))
-    this.#reading = turn.catch(() => {})
-    return turn
+    return this.#reads.read(work)
   }
 
   write<T>(work: (tables: Tables) => T): Promise<T> {
     if (this.#closed) return Promise.reject(new Error('the store is closed'))
     return new Promise((resolve, reject) => {
-      this.#queue.push({ work, resolve, reject, tries: 0, counted: this.#room.counted?.() })
+      this.#queue.push({
+        work,
+        resolve,
+        reject,
+        tries: 0,
+        missing: [],
+        forgotten: new Set(),
+        counted: this.#room.counted?.(),
+      })
       this.#start()
     })
   }
@@ -140,7 +159,7 @@ export class PostgresTransactions implements Transactions {
   async close(): Promise<void> {
     this.#closed = true
     while (this.#running !== null) await this.#running
-    await this.#reading
+    await this.#reads.ended()
   }
 
   #start(): void {
@@ -150,40 +169,6 @@ export class PostgresTransactions implements Transactions {
         this.#running = null
         if (this.#queue.length > 0) this.#start()
       })
-  }
-
-  async #read<T>(work: (tables: Tables) => T, counted?: Counted): Promise<T> {
-    return await this.#room.reader.patiently(async client => await this.#readOn(queryOn(client), work, counted))
-  }
-
-  async #readOn<T>(query: Query, work: (tables: Tables) => T, counted?: Counted): Promise<T> {
-    const answers = new Answers()
-    const tables = this.#readTables(answers)
-    let inTransaction = false
-    try {
-      for (let round = 0; ; round++) {
-        // A call that is under way has changed states that are not durable yet. No other one begins before the work is done.
-        await this.#running?.catch(() => {})
-        try {
-          const value = work(tables)
-          counted?.(round)
-          return value
-        } catch (missing) {
-          if (!(missing instanceof Missing)) throw missing
-          if (round >= ROUNDS_MAX) throw new Error(`bug: a rule reads in a loop: ${missing.key}`)
-          // One question is a consistent view by itself; for more, all are asked again within one.
-          if (round === 1) {
-            await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-            inTransaction = true
-            answers.clear()
-            continue
-          }
-          await answers.fill(missing, query)
-        }
-      }
-    } finally {
-      if (inTransaction) await query('COMMIT').catch(() => {})
-    }
   }
 
   #readTables(answers: Answers): Tables {
@@ -211,21 +196,30 @@ export class PostgresTransactions implements Transactions {
     const done: Done[] = []
     this.#entries = 0
     this.#answers.clear()
-    let at = 0
+    const left: Waiting[] = []
     let isEmpty = true
+    this.#hasDropped = false
+    this.#changed.clear()
     try {
-      while (at < requests.length && this.#entries < ENTRIES_MAX && (isEmpty || this.#alone === 0)) {
-        const ran = await this.#run(requests[at]!, isEmpty)
-        // What was recorded so far goes out first.
-        if (ran === 'later') break
-        at++
-        done.push(ran)
-        isEmpty &&= ran.recording.isEmpty
-        // The failed rule may have dropped states of the others: the rest reads them again, after these are sent.
-        if (ran.error !== null && !isEmpty) break
+      await this.#loadFor(requests)
+      for (const [at, request] of requests.entries()) {
+        const isFull: boolean = this.#entries >= ENTRIES_MAX || (!isEmpty && this.#alone > 0)
+        const ran: Done | 'later' = isFull ? 'later' : await this.#run(request, isEmpty)
+        // Put off until the next call: nothing is loaded once something is recorded.
+        if (ran === 'later') left.push(request)
+        else {
+          done.push(ran)
+          isEmpty &&= ran.recording.isEmpty
+          for (const no of ran.recording.touched) this.#changed.add(no)
+        }
+        // The rest reads again what was dropped, after these are sent.
+        if (this.#hasDropped) {
+          left.push(...requests.slice(at + 1))
+          break
+        }
       }
       this.#alone = Math.max(0, this.#alone - 1)
-      this.#queue.unshift(...requests.slice(at))
+      this.#queue.unshift(...left)
       await this.#send(done)
     } catch (bug) {
       this.#room.set.forgetAll()
@@ -234,32 +228,44 @@ export class PostgresTransactions implements Transactions {
     }
   }
 
+  /** What requests lacked when they were put off, all at once. */
+  async #loadFor(requests: readonly Waiting[]): Promise<void> {
+    const missing = requests.flatMap(request => request.missing)
+    for (const { forgotten } of requests) for (const no of forgotten) this.#room.set.forget(no)
+    // When it fails, each of them finds out by itself.
+    if (missing.length > 0) await this.#answers.fill(new MissingAll(missing), this.#room.loader.query).catch(() => {})
+  }
+
   /** Runs one rule, loading what is missing; with something recorded already nothing is loaded. */
   async #run(request: Waiting, mayLoad: boolean): Promise<Done | 'later'> {
-    const forgotten = new Set<number>()
+    const { forgotten } = request
     for (let round = 0; ; round++) {
       const before = this.#entries
       const recording = new Recording()
       this.#recording = recording
+      this.#room.states.nextRule()
       try {
         const value = request.work(this.#tables)
-        if (recording.isEmpty && isStale(recording, forgotten)) {
+        if (recording.isEmpty && this.#isStale(recording, forgotten)) {
+          this.#forget(recording, forgotten, mayLoad)
           if (!mayLoad) return 'later'
-          this.#forget(recording, forgotten)
           continue
         }
         request.counted?.(round)
         return { request, recording, value, error: null }
       } catch (error) {
-        this.#undo(recording)
+        if (!this.#undoRule(recording)) this.#hasDropped = true
         this.#entries = before
-        if (!(error instanceof Missing) && isStale(recording, forgotten)) {
+        if (!(error instanceof Missing) && this.#isStale(recording, forgotten)) {
+          this.#forget(recording, forgotten, mayLoad)
           if (!mayLoad) return 'later'
-          this.#forget(recording, forgotten)
           continue
         }
         if (!(error instanceof Missing)) return { request, recording: new Recording(), value: undefined, error }
-        if (!mayLoad) return 'later'
+        if (!mayLoad) {
+          request.missing.push(error)
+          return 'later'
+        }
         if (round >= ROUNDS_MAX) {
           const bug = new Error(`bug: a rule reads in a loop: ${error.key}`)
           return { request, recording: new Recording(), value: undefined, error: bug }
@@ -276,11 +282,26 @@ export class PostgresTransactions implements Transactions {
   }
 
   /** No guard looks at a request that writes nothing, so what it is refused for must not come from memory. */
-  #forget({ remembered }: Recording, forgotten: Set<number>): void {
+  #forget({ remembered }: Recording, forgotten: Set<number>, isNow: boolean): void {
     for (const no of remembered) {
-      this.#room.set.forget(no)
+      if (isNow) this.#room.set.forget(no)
       forgotten.add(no)
     }
+  }
+
+  /** Was its answer made from what is only remembered, or not committed yet? */
+  #isStale({ remembered }: Recording, forgotten: ReadonlySet<number>): boolean {
+    return [...remembered].some(no => !forgotten.has(no) || this.#changed.has(no))
+  }
+
+  /** False if an earlier rule of the group changed the same plan. */
+  #undoRule({ touched }: Recording): boolean {
+    let isAlone = this.#room.states.undoRule()
+    for (const no of touched) {
+      this.#room.set.forget(no)
+      if (this.#changed.has(no)) isAlone = false
+    }
+    return isAlone
   }
 
   /** The states that a rule changed are read again from the journal. */
@@ -418,9 +439,6 @@ export class PostgresTransactions implements Transactions {
     }
   }
 }
-
-const isStale = ({ remembered }: Recording, forgotten: ReadonlySet<number>): boolean =>
-  [...remembered].some(no => !forgotten.has(no))
 
 function answer({ request, value, error }: Done): void {
   if (error === null) request.resolve(value as never)

@@ -119,14 +119,12 @@ export class SqliteJournal implements JournalTable {
   }
 
   fold(no: number): StoredFold | null {
-    const row = this.#sql.prepare('SELECT version, definition_version, body, hash FROM folds WHERE plan_no = ?').get(no)
-    if (row === undefined) return null
-    return {
-      version: row.version as number,
-      definitionVersion: row.definition_version as number,
-      body: row.body as Uint8Array,
-      hash: hex(row.hash),
-    }
+    const row = this.#sql
+      .prepare(
+        'SELECT version, definition_version AS "definitionVersion", body, lower(hex(hash)) AS hash FROM folds WHERE plan_no = ?',
+      )
+      .get(no)
+    return row === undefined ? null : ({ ...row } as unknown as StoredFold)
   }
 
   addPlan(id: PlanId, record: PlanRecord): number {

@@ -1,11 +1,7 @@
-// Renews a lease in its own thread with its own connection, so that a busy event loop does not lose its plans. The program of the thread is
-// a text, because it must start equally from dist/*.js and src/*.ts; it has its own module address, so that no package.json of the current
-// folder affects it. It reads the machine's monotonic clock, which all threads and processes of one boot share. A stopped process stops its
-// threads too; when it wakes up late, the renewal finds the lease expired and reports that. A renewal need not survive a power failure,
-// after which the boot is another one anyway, so this connection alone does not sync its commits.
+// The thread that renews a lease in SQLite, with its own connection. A renewal need not survive a power failure, after which the boot is
+// another one anyway, so this connection alone does not sync its commits.
 
-import { createRequire } from 'node:module'
-import { Worker } from 'node:worker_threads'
+import { leaseThread } from '../leases/lease-thread.ts'
 import type { Heartbeat } from '../leases/leases.ts'
 
 const PROGRAM = `
@@ -41,29 +37,7 @@ parentPort.once('message', () => stop('stopped'))
 beat()
 `
 
-/** Small limits, because it handles one row. */
-const SMALL = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
-
-export function threadHeartbeat(path: string): Heartbeat {
-  const driver = createRequire(import.meta.url).resolve('@photostructure/sqlite')
-  return ({ id, leaseMs }, lost) => {
-    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(PROGRAM)}`), {
-      workerData: { driver, path, id, leaseMs },
-      resourceLimits: SMALL,
-    })
-    let stopping = false
-    const ended = new Promise<void>(resolve => worker.once('exit', () => resolve()))
-    worker.on('message', word => word === 'lost' && lost())
-    // A thread that cannot renew counts as a lost lease; the fence protects other processes meanwhile.
-    worker.on('error', () => stopping || lost())
-    worker.unref()
-    return {
-      async stop() {
-        stopping = true
-        worker.ref()
-        worker.postMessage('stop')
-        await ended
-      },
-    }
-  }
-}
+export const threadHeartbeat =
+  (path: string): Heartbeat =>
+  ({ id, leaseMs }, lost) =>
+    leaseThread(PROGRAM, { driver: '@photostructure/sqlite', oldMb: 16, path, id, leaseMs }, lost)

@@ -4,11 +4,11 @@
 import type { Millis } from '../../domain/id.ts'
 import { unfinished } from '../copy/copied-tables.ts'
 import { type Here, isAlive } from '../leases/liveness.ts'
+import { ownerOf } from '../sql/rows.ts'
 import { StoreRefused } from '../store.ts'
 import type { Connection } from './driver.ts'
 import { MIGRATIONS, type Migration, SCHEMA_FIRST, SCHEMA_VERSION, UNFINISHED } from './schema.ts'
 import { APPLICATION_ID } from './settings.ts'
-import { ownerOf } from './side-tables.ts'
 
 export interface Migrating {
   readonly now: () => Millis
@@ -55,9 +55,9 @@ function signsOf(connection: Connection): { application: unknown; empty: boolean
 export function refuseWhileDriven(connection: Connection, here: Here, known = SCHEMA_VERSION): void {
   const version = connection.pragma('user_version') as number
   if (version === 0 || version >= known) return
-  for (const row of connection.prepare('SELECT * FROM owners').all()) {
+  for (const row of connection.prepare('SELECT *, start_time AS "startTime" FROM owners').all()) {
     // Schema 7 has no time by the wall clock.
-    const owner = ownerOf({ until: 0, about: '', ...row })!
+    const owner = ownerOf({ until: 0, about: '', ...row })
     if (!isAlive(here, owner)) continue
     const { pid } = owner
     throw new StoreRefused(

@@ -5,6 +5,7 @@ import {
   type AttemptChange,
   assigneeOf,
   type Changes,
+  changesByTask,
   planRecord,
   type TaskRecord,
   taskRecord,
@@ -201,16 +202,6 @@ export class SqliteProjections {
     this.#setAside.run(no, ordinal)
     this.#start.run(visit, attempt, at, no, ordinal)
   }
-}
-
-function changesByTask(attempts: readonly AttemptChange[]): Map<number, AttemptChange[]> {
-  const byTask = new Map<number, AttemptChange[]>()
-  for (const change of attempts) {
-    const known = byTask.get(change.ordinal)
-    if (known === undefined) byTask.set(change.ordinal, [change])
-    else known.push(change)
-  }
-  return byTask
 }
 
 function sameTask(a: TaskRecord, b: TaskRecord): boolean {

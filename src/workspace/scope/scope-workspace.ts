@@ -9,7 +9,7 @@ import { stateInside } from '../../safety/files/path-gate.ts'
 import { type Answer, refuse } from '../../safety/safety-refusal.ts'
 import { patternError } from '../../safety/scope.ts'
 import { LEFT, OpenFolder } from '../files/open-folder.ts'
-import { pathText } from '../files/path-text.ts'
+import { pathBytes, pathText } from '../files/path-text.ts'
 import { mergeText } from '../rollback/merge-text.ts'
 import { type Difference, differenceOf, type Found, madeDirectories, unknownOf } from '../snapshots/difference.ts'
 import {
@@ -353,9 +353,12 @@ function targetOf(
   { keep, write }: RestoreOptions,
 ): ReadonlyMap<BytePath, Entry> {
   const entries = new Map(wanted)
-  for (const path of new Set([...wanted.keys(), ...found.keys()])) {
+  const written = [...(write?.keys() ?? [])].map(pathBytes)
+  for (const path of new Set([...wanted.keys(), ...found.keys(), ...written])) {
     const instead = write?.get(pathText(path))
-    if (instead !== undefined && instead.type !== 'link') entries.set(path, instead)
+    if (instead === null) entries.delete(path)
+    else if (instead?.type === 'link') entries.set(path, { type: 'link', target: pathBytes(instead.target) })
+    else if (instead !== undefined) entries.set(path, instead)
     if (keep?.has(pathText(path)) !== true) continue
     const stands = found.get(path)
     if (stands === undefined || stands.type === 'special') entries.delete(path)

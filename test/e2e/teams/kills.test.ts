@@ -1,4 +1,4 @@
-// Workers are killed while they drive plans: others take over, half of the plans within a second, and nothing is done twice.
+// Workers are killed while they drive plans: others take over, nearly all within a second, and nothing is done twice.
 
 import { afterAll, expect, test } from 'vitest'
 import { startServer } from '../../../src/stores/postgres/postgres.fixture.ts'
@@ -7,7 +7,7 @@ import { expectDone, give } from './work.fixture.ts'
 
 const SEED = 41
 const WORKERS = 3
-const WORK = ALL ? { plans: 100, atOnce: 12, secondsEach: 0.6 } : { plans: 6, atOnce: 3, secondsEach: 0.2 }
+const WORK = ALL ? { plans: 100, atOnce: 8, secondsEach: 0.6 } : { plans: 6, atOnce: 3, secondsEach: 0.2 }
 const PAUSE_MS: readonly [number, number] = ALL ? [1_500, 4_000] : [300, 600]
 const KILLS_MAX = ALL ? Number.POSITIVE_INFINITY : 2
 const TAKEOVER_MS = 1_000
@@ -29,7 +29,7 @@ interface Orphan {
 test.skipIf(server === null)('plans of killed workers go on with others, and nothing is done twice', async () => {
   const its = await team(server!)
   const { client } = await its.service('--no-drive')
-  const start = () => its.worker('--concurrency', '8')
+  const start = () => its.worker('--concurrency', '12')
   const workers: Member[] = await Promise.all(Array.from({ length: ALL ? WORKERS : 2 }, start))
   const choice = chooser(SEED)
   const orphans: Orphan[] = []
@@ -76,5 +76,5 @@ test.skipIf(server === null)('plans of killed workers go on with others, and not
   console.log(`${events} events, ${again} attempts again`)
   expect(kills).toBeGreaterThanOrEqual(ALL ? 10 : 2)
   expect(took.length).toBeGreaterThan(0)
-  expect(quantile(took, 0.5)).toBeLessThanOrEqual(TAKEOVER_MS)
+  expect(quantile(took, 0.95)).toBeLessThanOrEqual(TAKEOVER_MS)
 })

@@ -222,7 +222,7 @@ export async function analyze(
   })
   const findings = placed(analysis.findings, looked)
   const around = await surroundingsOf(context, looked.definition)
-  const surroundings = around.map(({ hint, elsewhere, ...fault }) => ({
+  const surroundings = around.map(({ hint, elsewhere, atStart: _, ...fault }) => ({
     ...fault,
     ...(hint === undefined ? {} : { hint: hintText(hint) }),
     ...(elsewhere === undefined ? placeIn(looked, fault) : {}),

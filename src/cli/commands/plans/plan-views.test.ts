@@ -5,7 +5,7 @@ import { evolve } from '../../../domain/state/evolve.ts'
 import { newState } from '../../../domain/state/fold.ts'
 import { standing } from '../../../safety/sandbox/needs-sandbox.fixture.ts'
 import { withDir } from '../../answer.ts'
-import type { Context } from '../../context.ts'
+import { type Context, withState } from '../../context.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { choose } from '../people/answer.ts'
 import { reject } from '../people/approve.ts'
@@ -345,4 +345,34 @@ tasks:
   expect(await text(context => show(context, 'scoped', 'bare'))).toMatch(
     standing.ok ? /only in dist\/\*\*\n/ : /only in dist\/\*\* \(declared, not enforced\)\n/,
   )
+})
+
+test('what a plan was made in is shown in short, and whole when asked', async () => {
+  const definition = { name: 'p' as never, tasks: [{ id: 'a' as never, action: { type: 'external' } as const }] }
+  const conversation = `ana: ${'we agreed on this '.repeat(40)}\u001b[2J the end`
+  await place.say(context =>
+    withState(context, { create: true }, async ({ engine }) => {
+      const context = { files: ['a.ts', 'b.ts'], constraints: ['no new dependency'], conversation }
+      return (await engine.submit(null, { type: 'create', definition, context })).ok ? 0 : 1
+    }),
+  )
+  const short = await text(context => show(context, 'p', undefined, {}))
+  expect(short).toContain('  files        a.ts, b.ts\n  constraint   no new dependency\n  conversation ana: we agreed')
+  expect(short).not.toContain('the end')
+  const whole = await text(context => show(context, 'p', undefined, { all: true }))
+  expect([whole.includes('the end'), whole.includes('\u001b')]).toEqual([true, false])
+  expect((await data(context => show(context, 'p', undefined, {}))).context).toMatchObject({
+    files: ['a.ts', 'b.ts'],
+    conversation,
+  })
+})
+
+test('the steps of a task: none is said, and a plan has none', async () => {
+  await ran(DONE)
+  expect(await text(context => show(context, 'hello', 'greet', { steps: true }))).toBe(
+    'greet: no steps are on record; only agents that Planfold starts report them\n',
+  )
+  expect(await place.say(context => show(context, 'hello', undefined, { steps: true }))).toMatchObject({
+    exit: 'usage',
+  })
 })

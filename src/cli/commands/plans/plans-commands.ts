@@ -23,10 +23,14 @@ export function addLooking(program: Command, act: Act): void {
     .description('show a plan and its tasks, or one task in detail')
     .argument('[plan]', OPTIONAL_PLAN)
     .argument('[task]', 'name of the task')
-    .option('--all', 'show the full approval request; with --compare: include tasks with the same outcome')
+    .option(
+      '--all',
+      'show texts in full: approval request, context of the plan; with --compare: include tasks with the same outcome',
+    )
+    .option('--steps', 'show what the agent of the task did and why: its words before each step')
     .option('--checks', 'list the acceptance checks with their latest results instead')
     .option('--open', 'with --checks: only failed and pending checks')
-    .option('--compare <plan>', 'compare with this plan: tasks, outcomes, times, outputs')
+    .option('--compare <plan>', 'compare with this plan: tasks, outcomes, times, outputs; or the tries of this task')
     .option('--analysis', 'show stages, critical path, estimates and risks instead; also of a plan file')
     .option('--strict', 'with --analysis: treat warnings as errors (exit 2)')
     .option('--assume <duration>', 'with --analysis: duration of tasks without an estimate (default: 1m)', duration)
@@ -36,9 +40,11 @@ export function addLooking(program: Command, act: Act): void {
       `
 Examples:
   planfold show release build                  one task in detail
+  planfold show release fix --steps            why its agent did what it did
   planfold show release --checks
   planfold show plan.yaml --analysis
-  planfold show release --compare release-fork`,
+  planfold show release --compare release-fork
+  planfold compare release fix`,
     )
     .action(act(async () => (await import('./show.ts')).show))
 

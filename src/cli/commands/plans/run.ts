@@ -169,7 +169,11 @@ async function tellSurroundings(
   if (definition === undefined) return []
   const { placedAround, refuseAround, surroundingsOf } = await import('../../plan-file.ts')
   const faults = await surroundingsOf(context, definition)
-  if (file !== undefined && start === true) refuseAround(file, faults)
+  if (file !== undefined && start === true)
+    refuseAround(
+      file,
+      faults.map(fault => ({ ...fault, severity: fault.atStart ?? fault.severity })),
+    )
   const warnings = faults.filter(({ severity }) => severity === 'warning')
   if (file !== undefined)
     return await tellFileWarnings(context, { ...file, warnings: warnings.map(fault => placedAround(file, fault)) })

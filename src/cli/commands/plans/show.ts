@@ -15,10 +15,11 @@ import { allTasks } from '../../../domain/state/task-index.ts'
 import { ENDED } from '../../../domain/status.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
 import { formOf, gateAnswers } from '../../../domain/views/gate-answers.ts'
-import { type AgentSpend, lastSpend, spendWords } from '../../../domain/views/pages/agent-lines.ts'
+import { type AgentSpend, lastSpend, spendWords, stepLines } from '../../../domain/views/pages/agent-lines.ts'
 import { spelled } from '../../../domain/views/pages/foreign-text.ts'
 import type { Summary, Waiting } from '../../../domain/views/summary.ts'
 import { testLines } from '../../../domain/views/test-changes.ts'
+import { contextRows } from '../../../domain/views/timeline.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { printMoney } from '../../../format/text/units.ts'
 import { escapeForTerminal, indentedLines, shellWord } from '../../../safety/text/terminal.ts'
@@ -52,6 +53,7 @@ export interface ShowOptions extends AnalyzeCommandOptions, ContractOptions {
   readonly all?: boolean
   readonly checks?: boolean
   readonly compare?: string
+  readonly steps?: boolean
   readonly analysis?: boolean
 }
 
@@ -72,7 +74,10 @@ export async function show(
     if (first !== undefined && second !== undefined && (await showQuestion(context, composed.engine, first, second)))
       return EXIT.done
     const { plan, task } = await findPlanOrTask(composed.engine, first, second, { removed: true, looking: true })
-    if (task === null) await showPlan(context, composed, plan)
+    if (options.steps === true) {
+      if (task === null) throw usage('--steps is about one task', 'name the task, too')
+      await showSteps(context, composed.engine, plan, task)
+    } else if (task === null) await showPlan(context, composed, plan, options)
     else await showTask(context, composed, plan, task, options)
     return EXIT.done
   })
@@ -89,9 +94,28 @@ function viewOf({ analysis, checks, compare, ...options }: ShowOptions): string 
   return views[0] || null
 }
 
+async function showSteps(context: Context, engine: Engine, plan: PlanId, task: TaskName): Promise<void> {
+  const steps = (await engine.ask({ type: 'agentSteps', plan, task })) ?? []
+  answer(context, { items: steps }, () =>
+    steps.length === 0
+      ? [`${task}: no steps are on record; only agents that Planfold starts report them`]
+      : steps.flatMap(step => [
+          context.paint.dim(
+            `${dateAndTime(step.at)}, attempt ${step.attempt}${step.visit > 1 ? ` of run ${step.visit}` : ''}`,
+          ),
+          ...stepLines(step).map(line => `  ${escapeForTerminal(line)}`),
+        ]),
+  )
+}
+
 const NARROW = 100
 
-async function showPlan(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
+async function showPlan(
+  context: Context,
+  { engine, sandbox }: Composed,
+  plan: PlanId,
+  { all = false }: ShowOptions,
+): Promise<void> {
   const summary = await engine.ask({ type: 'summary', plan })
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
   const isHalted = (await engine.killSwitch.halted()) !== null
@@ -101,7 +125,9 @@ async function showPlan(context: Context, { engine, sandbox }: Composed, plan: P
     cards.filter(({ status }) => !ENDED.has(status)),
     () => sandbox.check(),
   )
-  answer(context, { summary, tasks: cards }, () => {
+  const made = await engine.ask({ type: 'entries', plan, limit: 1 })
+  const based = made?.[0]?.events.flatMap(event => (event.type === 'plan.created' ? (event.context ?? []) : []))[0]
+  answer(context, { summary, tasks: cards, ...(based === undefined ? {} : { context: based }) }, () => {
     if (summary === null) return []
     const columns = terminal?.columns() ?? null
     const isNarrow = columns !== null && columns < NARROW
@@ -129,6 +155,10 @@ async function showPlan(context: Context, { engine, sandbox }: Composed, plan: P
       ...[...new Set([summary.title, summary.goal])]
         .filter(text => text !== null)
         .map(text => `  ${briefLines(text, 4)}`),
+      ...(based === undefined ? [] : contextRows(based)).map(({ name, text }) => {
+        const shown = all ? indentedLines(text, 15) : briefLines(text, 2)
+        return `  ${paint.dim(name.padEnd(12))} ${shown}`
+      }),
       ...(summary.place === null ? [] : [`  works in ${escapeForTerminal(summary.place)}`]),
       '',
       head,
@@ -170,6 +200,7 @@ interface ShownTask {
   /** It is a command that nothing holds to what it says it writes. */
   readonly isFree: boolean
   readonly spent: AgentSpend | null
+  readonly programs: readonly string[]
 }
 
 async function showTask(
@@ -199,6 +230,7 @@ async function showTask(
   const says = card?.action === 'run' && (briefing?.write ?? null) !== null
   const isFree = says && (card.runs !== 'held' || !(await sandbox.check()).ok)
   const beside = page?.attempts.at(-1)?.beside ?? []
+  const programs = page?.attempts.findLast(({ status }) => status !== 'running')?.programs ?? []
   const spent = card?.action === 'agent' ? await spentSoFar(engine, plan, task) : null
   const data = {
     task: card,
@@ -209,6 +241,7 @@ async function showTask(
     attempts,
     ...(beside.length === 0 ? {} : { beside }),
     ...(tests.length === 0 ? {} : { tests }),
+    ...(programs.length === 0 ? {} : { programs }),
     network,
     preview: preview?.text ?? null,
     briefing,
@@ -232,6 +265,7 @@ async function showTask(
           asks: [...asks, ...questions],
           isFree,
           spent,
+          programs,
         }),
   )
 }
@@ -327,6 +361,7 @@ function taskLines(
     asks,
     isFree,
     spent,
+    programs,
   }: ShownTask,
 ): readonly string[] {
   const { paint, terminal } = context
@@ -358,6 +393,7 @@ function taskLines(
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],
     ['spent', spent === null ? null : `${spendWords(spent)}${attempts.length > 1 ? ' in the last attempt' : ''}`],
+    ['ran with', programs.length === 0 ? null : programs.join(', ')],
     ['outputs', card.outputs === null ? null : JSON.stringify(card.outputs)],
     ['id', card.id],
   ]

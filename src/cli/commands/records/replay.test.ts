@@ -1,8 +1,11 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { width } from '../../terminal/table.ts'
 import { type RunOptions, run } from '../plans/run.ts'
+import { show } from '../plans/show.ts'
 import { compare } from '../undo/compare.ts'
+import { audit } from './audit.ts'
 import { replay } from './replay.ts'
 
 let here: Place
@@ -36,6 +39,39 @@ describe('planfold audit replay', () => {
     expect(await here.read('ran.txt')).toBe('ran\n')
     const json = await here.say(context => replay(context, 'one'), { json: true })
     expect(dataOf(json.stdout)).toMatchObject({ name: 'one', ok: true, fault: null, durationMs: expect.any(Number) })
+  })
+
+  it('records the programs of an attempt when they changed, shows them, and says what differs on this machine', async () => {
+    const bin = `${here.folder}-bin`
+    mkdirSync(bin)
+    const python = (version: string) =>
+      writeFileSync(`${bin}/python3`, `#!/bin/sh\necho Python ${version}\n`, { mode: 0o755 })
+    const options = { json: true, environment: { PATH: `${bin}:${process.env.PATH}` } }
+    try {
+      python('3.9.1')
+      await here.write(
+        'p.yaml',
+        document('p', 'hello', '  - { id: more, needs: [write], run: ["true"], effect: pure }\n'),
+      )
+      await here.say(context => run(context, 'p.yaml', { start: true } as RunOptions), options)
+      const shown = async (task: string) =>
+        dataOf((await here.say(context => show(context, 'p', task), options)).stdout).programs as string[]
+      expect(await shown('say')).toContain(`python 3.9.1 (${bin}/python3)`)
+      expect(await shown('more')).toEqual(await shown('say'))
+      const trail = dataOf((await here.say(context => audit(context, 'p', {}), options)).stdout).lines as {
+        readonly facts: { readonly programs?: object }
+      }[]
+      expect(trail.filter(({ facts }) => facts.programs !== undefined).length).toBe(1)
+      const same = await here.say(context => replay(context, 'p'), options)
+      expect(dataOf(same.stdout)).toMatchObject({ ok: true, programs: [] })
+      python('3.10.12')
+      const other = await here.say(context => replay(context, 'p'), { ...options, json: false })
+      expect(other.stdout).toContain(
+        `note: on this machine now: python (version unknown) (${bin}/python3); recorded: python 3.9.1 (${bin}/python3)`,
+      )
+    } finally {
+      rmSync(bin, { recursive: true })
+    }
   })
 
   it('does not know a plan that is not there', async () => {

@@ -2,6 +2,7 @@
 // results only. Writes nothing, runs no task.
 
 import type { Json } from '../../../domain/json.ts'
+import { programWords } from '../../../domain/result.ts'
 import type { Replay, ReplayFault } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, type Context, EXIT, withState } from '../../command.ts'
@@ -36,6 +37,10 @@ function lines(context: Context, replayed: Replay, durationMs: number): readonly
     ...(reenacted.entries === 0
       ? []
       : [`  ${count(reenacted.attempts, 'recorded attempt was', 'recorded attempts were')} reused; nothing was run.`]),
+    ...replayed.programs.map(({ name: program, recorded, now }) => {
+      const words = `on this machine now: ${programWords(program, now)}; recorded: ${programWords(program, recorded)}`
+      return `  ${paint.yellow('note')}: ${escapeForTerminal(words)}`
+    }),
     paint.dim(`  trace ${replayed.trace}`),
   ]
 }

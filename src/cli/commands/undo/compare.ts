@@ -1,4 +1,4 @@
-// `planfold show A --compare B`: two plans side by side. Inputs, how each task went, outputs. Changes nothing.
+// `planfold show A --compare B`: two plans side by side, or the tries of a task of A. Inputs, how each task went, outputs. Changes nothing.
 
 import { numberOf } from '../../../domain/phrases.ts'
 import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'
@@ -9,6 +9,7 @@ import { answer, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { type Cell, cut, table } from '../../terminal/table.ts'
+import { compareTries } from './compare-tries.ts'
 
 export interface CompareOptions {
   readonly all?: boolean
@@ -26,7 +27,9 @@ export async function compare(
   options: CompareOptions,
 ): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const [a, b] = [await findPlan(engine, first, { looking: true }), await findPlan(engine, second)]
+    const a = await findPlan(engine, first, { looking: true })
+    if (await compareTries(context, engine, a.plan, second, options)) return EXIT.done
+    const b = await findPlan(engine, second)
     const compared = await engine.ask({ type: 'compare', plan: a.plan, with: b.plan })
     if (compared === null) throw new Error(`bug: the plans ${a.plan} and ${b.plan} were found and are gone`)
     answer(context, compared, () => lines(context, compared, options))

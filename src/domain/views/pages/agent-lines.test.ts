@@ -14,6 +14,7 @@ import {
   shortSpend,
   spendLine,
   spendWords,
+  thoughtLine,
 } from './agent-lines.ts'
 
 const usage = { ...NO_USAGE, inputTokens: 1_200, outputTokens: 50 }
@@ -22,7 +23,8 @@ test('each line of a log tells what kind it is; words are never taken for anythi
   expect(agentLineKind('stdout', actionLine('run ls'))).toBe('action')
   expect(agentLineKind('stdout', diffLine('-x'))).toBe('diff')
   expect(agentLineKind('stderr', actionLine('run ls'))).toBe('output')
-  for (const line of [actionLine('run ls'), diffLine('-x'), 'a answered; spent so far: 1 call'])
+  expect(agentLineKind('stdout', thoughtLine('hm'))).toBe('thought')
+  for (const line of [actionLine('run ls'), diffLine('-x'), thoughtLine('hm'), 'a answered; spent so far: 1 call'])
     expect(agentLineKind('stdout', saidLine(line))).toBe('said')
   expect(agentLineKind('engine', askLine('push'))).toBe('asks')
   expect(agentLineKind('engine', 'began conversation s-1')).toBe('note')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { agentWork } from './agent-work.ts'
+import { agentWork } from './agent-lines.ts'
 
 const lines = (text: string) =>
   text

@@ -4,7 +4,16 @@ import type { Event, EventOf, PlanEntry } from '../../event.ts'
 import type { Millis, Sha256, TaskName } from '../../id.ts'
 import { type Json, type JsonObject, mapOf } from '../../json.ts'
 import type { CountedDecision } from '../../network-decision.ts'
-import { type Failure, type Result, resultNotes, type Verdict } from '../../result.ts'
+import type { RunMode } from '../../plan.ts'
+import {
+  agentProgram,
+  type Failure,
+  type Programs,
+  programWords,
+  type Result,
+  resultNotes,
+  type Verdict,
+} from '../../result.ts'
 import { amount } from '../reported-work.ts'
 
 export interface AttemptFacts {
@@ -29,6 +38,10 @@ export interface AttemptFacts {
   readonly beside: readonly string[]
   readonly used: Used | null
   readonly network: readonly CountedDecision[]
+  /** How its commands ran; null for none, and in older plans. */
+  readonly runs: RunMode | null
+  /** The programs of the machine as recorded when it ended, in words; the agents of other tasks are left out. */
+  readonly programs: readonly string[]
   /** The entry in which it ended or, while it runs, in which it began. */
   readonly entry: number
 }
@@ -52,17 +65,37 @@ export interface DecisionFacts {
   readonly entry: number
 }
 
+/** What was said about an attempt, for all later attempts. */
+export interface LessonFacts {
+  readonly text: string
+  readonly by: string
+  readonly at: Millis
+  readonly visit: number
+  readonly attempt: number
+  readonly entry: number
+}
+
 type JournalEntry = Pick<PlanEntry, 'version' | 'now' | 'actor' | 'events'>
 
-/** All entries of the plan, from the first. */
+/** All entries of the plan, from the first. `agent`: the agent of the task. */
 export function taskHistory(
   entries: Iterable<JournalEntry>,
   task: TaskName,
-): { readonly attempts: readonly AttemptFacts[]; readonly decisions: readonly DecisionFacts[] } {
+  agent: string | null = null,
+): {
+  readonly attempts: readonly AttemptFacts[]
+  readonly decisions: readonly DecisionFacts[]
+  readonly lessons: readonly LessonFacts[]
+} {
   const attempts: AttemptFacts[] = []
+  const lessons: LessonFacts[] = []
   const decisions: DecisionFacts[] = []
+  let programs: Programs = {}
   for (const { version, now, actor, events } of entries)
     for (const event of events) {
+      // Each result names only what changed, whichever task it belongs to.
+      const changed = 'result' in event ? (event.result.programs ?? {}) : {}
+      programs = { ...programs, ...changed }
       if (!('task' in event) || event.task !== task) continue
       switch (event.type) {
         case 'attempt.started':
@@ -70,7 +103,11 @@ export function taskHistory(
           break
         case 'attempt.succeeded':
         case 'attempt.failed':
-          end(attempts, event, attempt => ({ ...attempt, ...ended(event, attempt, now), entry: version }))
+          end(attempts, event, attempt => ({
+            ...attempt,
+            ...ended(event, attempt, now, programs, agent),
+            entry: version,
+          }))
           break
         case 'attempt.lost':
           end(attempts, event, attempt => ({
@@ -96,15 +133,22 @@ export function taskHistory(
             entry: version,
           })
           break
+        case 'note.added':
+          if (event.kind !== 'lesson') break
+          lessons.push({
+            ...{ text: event.text, by: event.by ?? actor, at: now, entry: version },
+            ...(event.about ?? { visit: 1, attempt: 1 }),
+          })
+          break
         default:
           break
       }
     }
-  return { attempts, decisions }
+  return { attempts, decisions, lessons }
 }
 
 const begun = (
-  { visit, attempt, claim }: Extract<Event, { readonly type: 'attempt.started' }>,
+  { visit, attempt, claim, runs }: Extract<Event, { readonly type: 'attempt.started' }>,
   now: Millis,
   version: number,
 ): AttemptFacts => ({
@@ -127,6 +171,8 @@ const begun = (
   beside: [],
   used: null,
   network: [],
+  runs: runs ?? null,
+  programs: [],
   entry: version,
 })
 
@@ -159,8 +205,10 @@ function added(before: readonly CountedDecision[], more: readonly CountedDecisio
 
 function ended(
   { task, result }: EventOf<'attempt.succeeded' | 'attempt.failed'>,
-  { startedAt }: AttemptFacts,
+  { startedAt, runs }: AttemptFacts,
   now: Millis,
+  programs: Programs,
+  agent: string | null,
 ): Partial<AttemptFacts> {
   return {
     status: result.status,
@@ -176,7 +224,15 @@ function ended(
     paths: result.wrote?.paths ?? null,
     beside: resultNotes(task, result),
     used: usedBy(result),
+    programs: runs === null ? [] : shownPrograms(programs, runs, agent),
   }
+}
+
+/** Without the agents of other tasks, and without the sandbox if it ran outside. */
+function shownPrograms(programs: Programs, runs: RunMode, agent: string | null): readonly string[] {
+  const isIts = (name: string): boolean =>
+    name === 'sandbox' ? runs !== 'as you' : !name.startsWith(agentProgram('')) || name === agentProgram(agent ?? '')
+  return Object.entries(programs).flatMap(([name, program]) => (isIts(name) ? programWords(name, program) : []))
 }
 
 /** Measured for a model task; otherwise as the worker reported. */

@@ -264,7 +264,10 @@ function noteIn(event: Event, actor: string): Decision | null {
     case 'task.skipped':
       return event.by === undefined ? null : { by: event.by, task: event.task, what: 'skipped', text: event.reason }
     case 'note.added':
-      return { by: actor, task: event.task ?? null, what: 'noted', text: event.text }
+      return {
+        ...{ by: event.by ?? actor, task: event.task ?? null, text: event.text },
+        what: event.kind === 'lesson' ? 'taught about' : 'noted',
+      }
     default:
       return null
   }

@@ -167,7 +167,7 @@ function taskLines(
     ...some('do', instruction, long),
     ...some('what', description, long),
     ...briefing.earlier.slice(-2).map(({ how, why }) => field(`  earlier attempt ${how}`, why, short)),
-    ...briefing.feedback.slice(-2).map(({ by, text }) => field(`  ${label(by)} said`, text, short)),
+    ...briefing.feedback.slice(-LESSONS_MAX).map(({ by, text }) => field(`  ${label(by)} said`, text, short)),
     ...Object.entries(briefing.inputs).map(([name, value]) =>
       field(`  input ${label(name)}`, typeof value === 'string' ? value : JSON.stringify(value), short),
     ),
@@ -177,6 +177,8 @@ function taskLines(
     ...briefing.postconditions.map(one => field('  after', checkText(one), short)),
   ]
 }
+
+const LESSONS_MAX = 5
 
 const checkText = (criterion: Criterion): string =>
   `${commandOf(criterion) === null ? '' : '$ '}${criterionText(criterion)}`

@@ -40,6 +40,19 @@ export interface LogPage {
   readonly previous: string | null
 }
 
+/** What the agent of a task did, step by step. */
+export type AgentStepPage = PageOf<{
+  readonly visit: Int
+  readonly attempt: Int
+  readonly at: Time
+  /** What it thought before; empty if its protocol does not report thoughts. */
+  readonly thought: string
+  /** What it said before. */
+  readonly said: string
+  /** Its tool calls; none after its last words. */
+  readonly actions: readonly string[]
+}>
+
 export type AttemptPage = PageOf<{
   readonly task: string
   readonly visit: Int

@@ -58,6 +58,10 @@ interface AttemptShown {
     readonly count: Int
     readonly [key: string]: unknown
   }[]
+  /** How its commands ran; null for none, and in older plans. */
+  readonly runs: 'held' | 'as you' | 'agent' | null
+  /** The programs of the machine that it ran with, with version and path. */
+  readonly programs: readonly string[]
   /** The journal entry in which it ended, or started if it has not ended. */
   readonly entry: Int
 }
@@ -101,6 +105,15 @@ export interface TaskPageAnswer {
   readonly why: string
   readonly attempts: readonly AttemptShown[]
   readonly decisions: readonly DecisionShown[]
+  /** What critics, reviews and people said about its attempts, oldest first. */
+  readonly lessons: readonly {
+    readonly text: string
+    readonly by: string
+    readonly at: Time
+    readonly visit: Int
+    readonly attempt: Int
+    readonly entry: Int
+  }[]
   /** Each criterion and its last result. */
   readonly criteria: readonly {
     readonly part: string

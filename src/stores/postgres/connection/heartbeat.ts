@@ -1,8 +1,7 @@
-// Renews a lease in its own thread with its own connection, so that a busy event loop does not lose its plans; see the one of SQLite. When
-// the lease runs out is in memory that both threads share, because a busy event loop reads no messages either.
+// The thread that renews a lease in PostgreSQL, with its own connection. When the lease runs out is in memory that both threads share,
+// because a busy event loop reads no messages either.
 
-import { createRequire } from 'node:module'
-import { Worker } from 'node:worker_threads'
+import { leaseThread } from '../../leases/lease-thread.ts'
 import type { Heartbeat } from '../../leases/leases.ts'
 import type { WorkingSet } from '../working-set.ts'
 
@@ -54,32 +53,16 @@ parentPort.once('message', () => stop('stopped'))
 beat()
 `
 
-/** Small limits, because it handles one row. */
-const SMALL = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 24 }
-
 export function threadHeartbeat(settings: Readonly<Record<string, unknown>>, set: WorkingSet): Heartbeat {
-  const driver = createRequire(import.meta.url).resolve('pg')
   return ({ id, leaseMs }, lost) => {
     const shared = new SharedArrayBuffer(8)
     const ends = new BigInt64Array(shared)
     ends[0] = BigInt(set.owners.get(id)?.expires ?? 0)
     set.beats.set(id, ends)
-    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(PROGRAM)}`), {
-      workerData: { driver, settings, id, leaseMs, shared },
-      resourceLimits: SMALL,
-    })
-    let stopping = false
-    const ended = new Promise<void>(resolve => worker.once('exit', () => resolve()))
-    worker.on('message', word => word === 'lost' && lost())
-    // A thread that cannot renew counts as a lost lease; the fence protects other processes meanwhile.
-    worker.on('error', () => stopping || lost())
-    worker.unref()
+    const thread = leaseThread(PROGRAM, { driver: 'pg', oldMb: 24, settings, id, leaseMs, shared }, lost)
     return {
       async stop() {
-        stopping = true
-        worker.ref()
-        worker.postMessage('stop')
-        await ended
+        await thread.stop()
         set.beats.delete(id)
       },
     }
