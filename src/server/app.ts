@@ -1,6 +1,7 @@
 // The path of every request: guard, route, checks, handler, and problems for everything that goes wrong. No route bypasses it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { finished } from 'node:stream/promises'
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
@@ -180,8 +181,10 @@ function openAnswers(
     try {
       if (isProblem(who)) answer = who
       else if (refusal !== undefined) answer = refusal
-      else if (rooms.stopping.aborted && route?.noun !== 'health') answer = STOPPING
-      else if (route === null) answer = nowhere(incoming, [...routes.keys()])
+      else if (rooms.stopping.aborted && route?.noun !== 'health') {
+        await discardBody(incoming)
+        answer = STOPPING
+      } else if (route === null) answer = nowhere(incoming, [...routes.keys()])
       else {
         const { actor, role, scope, isPerson } = who
         const engine = own.as({ actor, rights: RIGHTS[role], scope, isPerson })
@@ -207,6 +210,12 @@ function openAnswers(
     answered?.({ method, route: path, status, actor: isProblem(who) ? null : who.actor, ms, id: id() })
     return response
   }
+}
+
+/** The connection is closed with the answer. If the system had unread bytes then, it would reset the connection, and the answer might be lost. */
+async function discardBody(incoming: IncomingMessage): Promise<void> {
+  incoming.resume()
+  await finished(incoming).catch(() => {})
 }
 
 function admit(guard: Guard, request: IncomingMessage, right: Right | 'nothing'): Who | Problem {
