@@ -403,17 +403,45 @@ describe('agents', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('run only as many as fit into the budget, and say so', async () => {
-    scripts.set('one', write('src/a.txt', 'a\n'))
-    scripts.set('two', write('src/a.txt', 'b\n'))
-    const budget = { cost: { amount: 2, currency: 'USD' } }
+  test('run only as many as fit into the budget by the median cost of such attempts, at least one, and say so', async () => {
+    const costs: number[] = []
+    const model: Script = (attempt, tools, signal) => {
+      const cost = { known: true, usd: costs.shift() ?? 0.5 }
+      const use = { model: 'm', calls: 1, usage: {}, cost, wireUsage: [], providerMetadata: [] }
+      return { ...write('src/a.txt', 'a\n')(attempt, tools, signal), model: { use, recording: {} } } as never
+    }
+    for (const name of ['dear', 'cheap']) scripts.set(name, model)
+    costs.push(0.4, 9, 0.5, 0.2, 7)
+    const earlier = ['dear', 'dear', 'dear', 'cheap'].map((use, at) => ({
+      ...agent([use], { kind: 'mend' }),
+      id: `earlier-${at}` as TaskDefinition['id'],
+      needs: at === 0 ? [] : [`earlier-${at - 1}` as TaskDefinition['id']],
+    }))
+    const other = {
+      ...agent(['cheap'], { kind: 'plan' }),
+      id: 'other' as TaskDefinition['id'],
+      needs: [earlier[3]!.id],
+    }
+    const tasks = [...earlier, other].map(({ tries: _, ...task }) => task)
+    const of = (names: readonly string[]) =>
+      agent(names, { kind: 'mend', needs: [other.id], budget: { cost: { amount: 4, currency: 'USD' } } })
+    const small = { policy: { budget: { cost: { amount: 1.5, currency: 'USD' } } } }
+    await place.run([...tasks, of(['dear', 'cheap', 'dear', 'dear'])], small)
+    expect(await ends()).toEqual(expect.arrayContaining(['1 dear passed', '2 cheap passed', '3 dear passed']))
+    const [began] = await events('race.began')
+    expect(began).toMatchObject({ of: ['dear', 'cheap', 'dear'], left: { tries: 1 } })
+    expect(began?.left?.why).toBe('4 tries would cost about 1.7 USD, and 1.5 USD of the budget is left')
+  })
+
+  test('of whose agents nothing is recorded share the budget of the task, and one runs in any case', async () => {
+    for (const name of ['one', 'two']) scripts.set(name, write('src/a.txt', 'a\n'))
+    const budget = { cost: { amount: 4, currency: 'USD' } }
     await place.run([agent(['one', 'two'], { budget })], {
       policy: { budget: { cost: { amount: 1.5, currency: 'USD' } } },
     })
-    expect(await ends()).toEqual(['1 one passed'])
-    expect((await events('race.began'))[0]?.left).toEqual({
-      tries: 1,
-      why: '2 tries would cost about 2 USD, and 1.5 USD of the budget is left',
+    expect((await events('race.began'))[0]).toMatchObject({
+      of: ['one'],
+      left: { tries: 1, why: '2 tries would cost about 4 USD, and 1.5 USD of the budget is left' },
     })
   })
 })
