@@ -128,7 +128,7 @@ export class EngineLocal implements EngineInProcess {
     if (done.ok && done.events[0]?.type !== 'task.added') await raiseDue(rooms, found.plan)
     if (done.ok && done.events.some(({ type }) => type === 'plan.finished')) {
       await (await lazy.forkChanges()).storeForkEnd(rooms, found.plan)
-      // A race may have waited for a person, with nobody who drives the plan.
+      // A race may have waited for a person while no worker drove the plan.
       await (await lazy.tryFolders()).removeLeftTries(rooms)
     }
     return done

@@ -18,7 +18,7 @@ export function briefingLines(briefing: Briefing, paint: Paint, isFree = false):
   return rowsOf(briefing, isFree).flatMap(([label, text]) => labelled(label, text, paint))
 }
 
-/** What somebody who reviews is shown of the work. */
+/** What a reviewer is shown of the work. */
 export const judgedLines = (work: readonly JudgedText[] | null, paint: Paint): readonly string[] =>
   (work ?? []).flatMap(({ title, text }) => [
     '',
