@@ -10,7 +10,7 @@ import { inLine } from '../domain/rules/scheduling.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
 import { packFold } from '../domain/state/fold.ts'
 import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
-import { claimableTasks, perDefinition, perVersion } from '../domain/state/task-index.ts'
+import { claimableTasks, judgedBy, perDefinition, perVersion } from '../domain/state/task-index.ts'
 import { ENDED } from '../domain/status.ts'
 import { board, briefing, type Card, card, explain, type Removed, urgentTasks } from '../domain/views/board.ts'
 
@@ -198,6 +198,14 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     return found === undefined
       ? null
       : await (await import('./gates/consent-question.ts')).consentQuestion(rooms, found)
+  }),
+  judgedWork: inspect(async (rooms, { plan, task }) => {
+    const state = await upToDateState(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    const work = state === null || found === undefined || ENDED.has(found.status) ? null : judgedBy(state, found)
+    if (state === null || work === null) return null
+    const { judgedTexts, workOf } = await lazy.judgedWork()
+    return judgedTexts(await workOf(roomsOf(rooms, state), state, work))
   }),
   preview: read(async (rooms, { plan, task, earlier = [] }) => {
     const state = await stateOf(rooms, plan)

@@ -126,8 +126,11 @@ export class EngineLocal implements EngineInProcess {
     const done = seals === true ? await sealed(rooms, found.plan, writing, write) : await write(writing)
     // A draft has no due questions or alarms.
     if (done.ok && done.events[0]?.type !== 'task.added') await raiseDue(rooms, found.plan)
-    if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
+    if (done.ok && done.events.some(({ type }) => type === 'plan.finished')) {
       await (await lazy.forkChanges()).storeForkEnd(rooms, found.plan)
+      // A race may have waited for a person while no worker drove the plan.
+      await (await lazy.tryFolders()).removeLeftTries(rooms)
+    }
     return done
   }
 

@@ -6,6 +6,7 @@ export const lazy = {
   adoptFork: lazily(() => import('./forks/adopt-fork.ts')),
   forkChanges: lazily(() => import('./forks/fork-changes.ts')),
   runRace: lazily(() => import('./tries/run-race.ts')),
+  bestChanges: lazily(() => import('./tries/best-changes.ts')),
   tryFolders: lazily(() => import('./tries/try-folder.ts')),
   taskWorktrees: lazily(() => import('./git/task-worktrees.ts')),
   rollbackPreview: lazily(() => import('./rollback/rollback-preview.ts')),

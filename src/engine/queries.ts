@@ -34,6 +34,7 @@ import type { ProposalCard } from '../domain/views/proposals.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { WireQueries } from '../format/wire/declarations.ts'
 import type { QueueStanding } from '../queues/queue.ts'
+import type { JudgedText } from '../runners/runner.ts'
 import type {
   AttemptRow,
   CaughtUp,
@@ -443,6 +444,8 @@ export interface Answers {
   taskChanges: ChangesShown | null
   /** The stored question of a gate, with all its texts. Null if it asks for no approval. */
   consent: Consent | null
+  /** What a reviewer or critic is shown of the work that it judges; null for other tasks, and when it has ended. */
+  judgedWork: readonly JudgedText[] | null
   /** The diff or command a task would carry out, without doing it. */
   preview: { readonly text: string } | null
   /** Verifies every entry, decides it again, and re-enacts turns. Writes nothing and runs nothing. */

@@ -194,10 +194,13 @@ async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promis
   if (briefing === null || card === null) throw new ToolError('error: there is no such task')
   const isTested = [...briefing.accept, ...briefing.postconditions].some(({ type }) => type === 'tests')
   const page = isTested ? await engine.ask({ type: 'taskPage', plan, task }) : null
+  const mayInspect = engine.caller.rights.has('inspect')
+  const work = (mayInspect ? await engine.ask({ type: 'judgedWork', plan, task }) : null) ?? []
   const tests = (page?.criteria ?? []).flatMap(({ judged }) => (judged?.tests == null ? [] : testLines(judged.tests)))
   return [
     ...briefingLines(briefing, Object.keys(tickedIn(card))),
     ...tests.map(line => `Tests: ${clean(line)}`),
+    ...work.flatMap(({ title, text }) => [title, ...text.split('\n').map(clean)]),
     taskLine(card, engine.caller.actor),
   ]
 }

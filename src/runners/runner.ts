@@ -71,6 +71,8 @@ export interface Attempt extends AttemptOf {
   readonly conversation?: number
   /** The plan's default model, for a `model` task that names none. */
   readonly model?: string
+  /** Answers of a model are kept under this name, so that after an interruption the same question is not paid for again. */
+  readonly keepAs?: string
   /** Which of several tries of the attempt this is; they run side by side. Passed on as PLANFOLD_TRY. */
   readonly tried?: string
   /** The hash of everything above that was resolved; absent for nothing. */

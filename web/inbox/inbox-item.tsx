@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { aimHint } from '../../src/domain/hint.ts'
+import { spelled } from '../../src/domain/views/pages/foreign-text.ts'
 import { type AnswerBody, answerInbox, approveWithEdits, gatePage, type InboxEntry } from '../data/api.ts'
 import { useConnection, useLivePlan } from '../data/live.ts'
 import { plans, queryClient, useRights } from '../data/queries.ts'
@@ -455,9 +456,10 @@ const hashOf = ({ asks }: InboxEntry): string | null =>
 
 /** Loads what the item shows. Drawn: it is loaded and has the hash of this request, or there is nothing to load. */
 function useGate(item: InboxEntry) {
-  const { shown, plan, task } = item
+  const { asks, shown, plan, task } = item
   const on = hashOf(item)
-  const wanted = shown !== null && task !== null
+  // A review that failed is shown with the work.
+  const wanted = task !== null && (shown !== null || asks.type === 'recovery')
   const query = useQuery({
     queryKey: ['gate', plan, task, shown, on],
     queryFn: () => gatePage(plan, task!),
@@ -491,6 +493,12 @@ function Shown({
         files={consent?.files ?? []}
         comments={comments}
       />
+      {data?.work?.map(({ title, text }) => (
+        <section key={title}>
+          <h3>{title}</h3>
+          <pre className="block">{spelled(text)}</pre>
+        </section>
+      ))}
       {consent !== null && (
         <details className="consent-words">
           <summary>Full text, as in a terminal</summary>

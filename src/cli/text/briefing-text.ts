@@ -6,6 +6,7 @@ import { numberOf } from '../../domain/phrases.ts'
 import type { Criterion, OutputSource } from '../../domain/plan.ts'
 import { criterionText as criterionLine, effectsText } from '../../domain/plan-rules/criterion-text.ts'
 import type { Briefing, EarlierAttempt } from '../../domain/views/board.ts'
+import type { JudgedText } from '../../runners/runner.ts'
 import { escapeForTerminal, shellWord as quoted } from '../../safety/text/terminal.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { hintText } from './hint-text.ts'
@@ -16,6 +17,16 @@ const LABEL_WIDTH = 8
 export function briefingLines(briefing: Briefing, paint: Paint, isFree = false): readonly string[] {
   return rowsOf(briefing, isFree).flatMap(([label, text]) => labelled(label, text, paint))
 }
+
+/** What a reviewer is shown of the work. */
+export const judgedLines = (work: readonly JudgedText[] | null, paint: Paint): readonly string[] =>
+  (work ?? []).flatMap(({ title, text }) => [
+    '',
+    paint.dim(title),
+    ...escapeForTerminal(text, { keepLines: true })
+      .split('\n')
+      .map(line => `  ${line}`),
+  ])
 
 /** An agent that sent no heartbeat leaves its changes, unless a person undoes them; empty when there are none. */
 export function leftLines(briefing: Briefing, { plan, visit }: Standing, paint: Paint): readonly string[] {

@@ -34,6 +34,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     taskPage: { type: 'taskPage', ...about },
     taskChanges: { type: 'taskChanges', ...about },
     consent: { type: 'consent', plan, task: 'g' },
+    judgedWork: { type: 'judgedWork', plan, task: 'g' },
     preview: { type: 'preview', plan, task: 'r' },
     replay: { type: 'replay', plan },
     checkpoints: { type: 'checkpoints', plan },

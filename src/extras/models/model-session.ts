@@ -284,7 +284,9 @@ async function begin(
     counted(usage.inputTokens + usage.outputTokens)
     for (const meter of meters) meter.settle(most, used)
     // If the usage is unknown, the whole reservation stays spent.
-    if (reserved !== null && isCounted) settling.push(room.budget!.settle(reserved, spendOf(used)))
+    // An answer that was kept was paid for when it was sent.
+    const spent = isSent ? spendOf(used) : {}
+    if (reserved !== null && (isCounted || !isSent)) settling.push(room.budget!.settle(reserved, spent))
     const durationMs = Math.round(clock.monotonic() - began)
     const assumedTokens = isCounted ? 0 : tokensOf(usage)
     if (isSent) calls?.end(id, { status, code, durationMs, assumedTokens, ...used })

@@ -80,6 +80,7 @@ export const QUERIES = {
     tried: z.string().max(20).exactOptional(),
   }),
   consent: of('consent', task),
+  judgedWork: of('judgedWork', task),
   /** `earlier`: tasks whose edits are applied first. */
   preview: of('preview', { ...task, earlier: list(reference, EARLIER_MAX).exactOptional() }),
   replay: of('replay', plan),

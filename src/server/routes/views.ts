@@ -84,6 +84,7 @@ export const viewRoutes: readonly AnyRoute[] = [
             version,
           )
         const consent = hidden ? null : await engine.ask({ type: 'consent', plan, task })
+        const work = hidden ? null : await engine.ask({ type: 'judgedWork', plan, task })
         return ok(
           {
             ...gateItem(plan, waiting, card),
@@ -92,6 +93,7 @@ export const viewRoutes: readonly AnyRoute[] = [
             question: askedSentence({ task, asks: { ...waiting.asks, on: waiting.hash ?? null } }, SAFE_TEXT.visible),
             agree: agreeing(waiting, consent),
             consent: consent === null ? null : consentBody(consent, waiting),
+            ...(work === null ? {} : { work: onWire(work) }),
             hidden,
           },
           version,

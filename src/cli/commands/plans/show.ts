@@ -30,7 +30,7 @@ import { dateAndTime, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief, briefLines } from '../../terminal/one-line.ts'
 import { type Paint, symbol, tint } from '../../terminal/paint.ts'
 import { cut, table } from '../../terminal/table.ts'
-import { briefingLines, leftLines } from '../../text/briefing-text.ts'
+import { briefingLines, judgedLines, leftLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import {
   asked,
@@ -220,6 +220,7 @@ async function showTask(
   const summary = await engine.ask({ type: 'summary', plan })
   const waiting = summary?.waiting.find(each => each.task === task) ?? null
   const asks = waiting === null ? [] : await askedLines(context, engine, summary!.name, waiting, options)
+  const work = waiting === null ? null : await engine.ask({ type: 'judgedWork', plan, task })
   const inWork = (summary?.asked ?? []).filter(each => each.task === task)
   const questions = inWork.length === 0 ? [] : askedInWork(summary!.name, inWork, context.paint)
   const page = removed === null ? await engine.ask({ type: 'taskPage', plan, task }) : null
@@ -244,6 +245,7 @@ async function showTask(
     ...(programs.length === 0 ? {} : { programs }),
     network,
     preview: preview?.text ?? null,
+    ...(work === null ? {} : { work }),
     briefing,
     removed: whenGone(removed),
   }
@@ -262,7 +264,7 @@ async function showTask(
           preview: data.preview,
           briefing,
           removed,
-          asks: [...asks, ...questions],
+          asks: [...judgedLines(work, context.paint), ...asks, ...questions],
           isFree,
           spent,
           programs,

@@ -198,6 +198,8 @@ export interface GatePage extends Loose {
       readonly why: string | null
     }[]
   } | null
+  /** What a review that waits for a person shows of the work: its brief, diff, checks and earlier attempts. */
+  readonly work?: readonly { readonly title: string; readonly text: string }[]
   /** Viewers do not see what is stored: `consent` is null for them. */
   readonly hidden: boolean
 }
