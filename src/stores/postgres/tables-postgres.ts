@@ -2,7 +2,7 @@
 
 import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
-import { type Changes, planRecord, taskRecord } from '../journal/projection.ts'
+import { assigneeOf, type Changes, changesByTask, planRecord, taskRecord } from '../journal/projection.ts'
 import { sqlLists } from '../sql/lists.ts'
 import {
   CLAIM,
@@ -29,7 +29,7 @@ import type {
   Tables,
 } from '../tables.ts'
 import type { Answers, Asked } from './answers.ts'
-import { type Write, withAttempts } from './append.ts'
+import type { MovedTask, Write } from './append.ts'
 import type { BlobsPostgres } from './blobs-postgres.ts'
 import type { Query, Row } from './connection/connection.ts'
 import { indexOn, loadIndex } from './index-postgres.ts'
@@ -227,10 +227,20 @@ export function tablesOn(room: Room): Tables {
       apply(no, { planMoved, state, tasks, added, attempts }: Changes) {
         const all = tasks === 'all'
         if (planMoved || all || added.length > 0) wrote({ w: 'move', no, row: planRecord(state) })
-        const rows = (all ? state.order : [...tasks, ...added]).map(taskRecord)
-        const { merged, ended, others } = withAttempts(rows, attempts)
-        if (rows.length > 0 || all) wrote({ w: 'tasks', no, rows: merged, all, ended })
-        for (const change of others) wrote({ w: 'attempt', no, change })
+        const rows = (all ? state.order : added).map(taskRecord)
+        if (all || rows.length > 0) wrote({ w: 'tasks', no, rows, all })
+        const byTask = changesByTask(attempts)
+        if (!all && tasks.length > 0) {
+          const moved = tasks.map((task): MovedTask => {
+            const { ordinal, status, visit, attempt, startedAt, endedAt } = task
+            const [change = null, another] = byTask.get(ordinal) ?? []
+            const only = another === undefined ? change : null
+            if (only !== null) byTask.delete(ordinal)
+            return [ordinal, status, visit, attempt, startedAt, endedAt, assigneeOf(task), only]
+          })
+          wrote({ w: 'moved', no, tasks: moved })
+        }
+        for (const changes of byTask.values()) for (const change of changes) wrote({ w: 'attempt', no, change })
       },
     },
     owners: {
