@@ -79,9 +79,6 @@ export class StorePostgres extends StoreOnTables {
       hasMoved = false
       return moved
     })
-    const stop = await listen(feed, databaseClock, () => {
-      hasMoved = true
-    })
     const set = new WorkingSet()
     const transactions = new PostgresTransactions({
       writer,
@@ -97,6 +94,13 @@ export class StorePostgres extends StoreOnTables {
       workspace: workspace.id,
       counted: options.counted,
       committed: bell(feed),
+    })
+    const stop = await listen(feed, databaseClock, {
+      writer: () => transactions.writer,
+      others: () => {
+        hasMoved = true
+      },
+      more: () => changes.announce(),
     })
     return new StorePostgres({
       write: writer.query,

@@ -73,7 +73,7 @@ export interface Room {
 
 export function tablesOn(room: Room): Tables {
   const { answers, set } = room
-  const ask = <T>(key: string, load: (query: Query) => Promise<T>): T => answers.ask(key, load)
+  const ask: Answers['ask'] = (key, load, bulk) => answers.ask(key, load, bulk)
   const recording = (): Recording => {
     const found = room.recording()
     if (found === null) throw new Error('bug: a read of the store writes')
@@ -142,7 +142,17 @@ export function tablesOn(room: Room): Tables {
         `of ${no}`,
         async query => (await query('SELECT id, name FROM plans WHERE plan_no = $1', [no])).map(nameOf)[0] ?? null,
       ),
-    named: name => answers.first(nameOf, 'SELECT id, name FROM plans WHERE name = $1', name),
+    named: name => {
+      const load = async (query: Query, names: readonly Asked[]) => {
+        const found = await query('SELECT id, name FROM plans WHERE name = ANY($1)', [names])
+        return withNulls(names, new Map(found.map(nameOf).map(plan => [plan.name as Asked, plan])))
+      }
+      return ask(`named ${name}`, async query => (await load(query, [name])).get(name)!, {
+        text: 'named',
+        value: name,
+        load,
+      })
+    },
     head,
     lastPosition: () => answers.first(positionOf, LAST_POSITION)!,
     newestPosition: () => answers.first(positionOf, POSITION)!,
