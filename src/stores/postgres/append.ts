@@ -226,6 +226,8 @@ DECLARE
 BEGIN
   CASE write->>'w'
   WHEN 'tasks' THEN
+    -- Schema 2 sent attempts in these rows. Its processes may still run.
+    IF write ? 'ended' THEN RAISE EXCEPTION 'the database was migrated to a newer release; start this process again with it'; END IF;
     IF (write->>'all')::boolean THEN
       DELETE FROM tasks WHERE plan_no = no AND ordinal NOT IN (SELECT (one->>'ordinal')::int FROM jsonb_array_elements(write->'rows') one);
       DELETE FROM earlier_attempts e WHERE plan_no = no AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = no AND t.ordinal = e.ordinal);
