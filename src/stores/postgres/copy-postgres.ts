@@ -15,6 +15,7 @@ import type { CopySource, CopyTarget } from '../copy/store-copy.ts'
 import type { StoredEntry } from '../journal/entry.ts'
 import type { SharedCopyOptions } from '../shared-stores.ts'
 import { StoreRefused } from '../store.ts'
+import { offCourse } from './append.ts'
 import { BlobsPostgres } from './blobs-postgres.ts'
 import { connect, type Query, queryOn } from './connection/connection.ts'
 import { migrate } from './migrate.ts'
@@ -128,6 +129,7 @@ class PostgresCopy extends SqlCopy implements CopyTarget {
 
   async settle(): Promise<void> {
     await this.dropPruned()
+    await this.#query(`UPDATE tasks SET off_course = ${offCourse('status')}`)
     await this.#query(`UPDATE heads h SET at = e.at, done = e.done, hash = e.hash FROM entries e
       WHERE e.plan_no = h.plan_no AND e.version = h.version`)
     // Their workers find out what is due.

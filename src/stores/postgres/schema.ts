@@ -2,7 +2,7 @@
 // a superuser, who sees all tenants, needs the indexes too), and row-level security keeps tenants apart. What changes with an entry goes through one function, see `append.ts`.
 
 import { OFF_COURSE } from '../sql/sql.ts'
-import { APPEND } from './append.ts'
+import { APPEND, offCourse } from './append.ts'
 import { BLOBS } from './blobs-postgres.ts'
 import { QUEUE } from './queue-postgres.ts'
 
@@ -146,6 +146,20 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   // Migration 1 makes the functions of this release, so this one changes older databases only.
   { number: 2, name: 'tasks and their last attempts in one statement', sql: APPEND },
+  {
+    number: 3,
+    name: 'no index has a column that a step changes, so that a step writes none of them',
+    sql: [
+      `ALTER TABLE tasks ADD off_course ${TEXT};`,
+      `UPDATE tasks SET off_course = ${offCourse('status')};`,
+      'DROP INDEX tasks_by_assignee, tasks_off_course;',
+      'CREATE INDEX tasks_by_assignee ON tasks (tenant, assignee, added_at) WHERE assignee IS NOT NULL;',
+      'CREATE INDEX tasks_off_course ON tasks (tenant, off_course, added_at) WHERE off_course IS NOT NULL;',
+      // Of indexes that seem as good as each other, while the table is small, the planner takes the youngest.
+      'ALTER TABLE tasks DROP CONSTRAINT tasks_pkey, ADD PRIMARY KEY (plan_no, ordinal, tenant);',
+      APPEND,
+    ].join('\n'),
+  },
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.number
