@@ -139,6 +139,11 @@ export class RecordedChanges {
     return this.#lines.get(entry.sha256)!
   }
 
+  /** Of the file as it stands now, which may be stored nowhere. */
+  learn(entry: TreeEntry, lines: readonly string[] | null): void {
+    if (isFile(entry)) this.#lines.set(entry.sha256, lines ?? [entry.sha256])
+  }
+
   async #changeAt(record: ChangeRecord, path: string): Promise<RecordedChange | null> {
     if (!(await this.#mentions(record, path))) return null
     const change = (await this.#changes(record)).find(one => one.path === path)
@@ -230,15 +235,18 @@ export class RecordedChanges {
   }
 
   async #similarElsewhere(stands: FileEntry): Promise<readonly [at: number, path: string] | null> {
-    const last = new Map<string, TreeEntry | null>()
-    for (const record of this.#records) for (const { path, after } of await this.#changes(record)) last.set(path, after)
-    const gone = [...last].filter(([path, entry]) => isFile(entry) && entry.size > 0 && !this.#isOnDisk(path))
-    let best: { readonly path: string; readonly share: number } | null = null
-    for (const [path, entry] of gone.slice(-COMPARED_MAX)) {
+    /** The last content of each path; a rollback and its undo may have written and removed it since. */
+    const last = new Map<string, { readonly at: number; readonly entry: FileEntry }>()
+    for (const [at, record] of this.#records.entries())
+      for (const { path, after } of await this.#changes(record))
+        if (isFile(after) && after.size > 0) last.set(path, { at, entry: after })
+    const gone = [...last].filter(([path]) => !this.#isOnDisk(path))
+    let best: { readonly at: number; readonly path: string; readonly share: number } | null = null
+    for (const [path, { at, entry }] of gone.slice(-COMPARED_MAX)) {
       const share = await this.similarity(entry, stands)
-      if (share >= SIMILAR_MIN && share > (best?.share ?? 0)) best = { path, share }
+      if (share >= SIMILAR_MIN && share > (best?.share ?? 0)) best = { at, path, share }
     }
-    return best === null ? null : [this.#records.length, best.path]
+    return best === null ? null : [best.at + 1, best.path]
   }
 
   /** Nothing stood at the path any more when it was next recorded, or stands there now. */
@@ -320,7 +328,10 @@ export async function linesToday(
 }
 
 /** The content of a file of the workspace now, never through a link; null if there is none. */
-export async function readNow({ root, stateDir }: Rooms, path: string): Promise<Answer<Uint8Array | null>> {
+export async function readNow(
+  { root, stateDir }: Pick<Rooms, 'root' | 'stateDir'>,
+  path: string,
+): Promise<Answer<Uint8Array | null>> {
   const opened = await openGate({ root, stateDir })
   if (!opened.ok) return opened
   const gate = opened.value

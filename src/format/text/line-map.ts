@@ -1,6 +1,6 @@
-// Where the lines of one text stand in another. Lines that occur once in both texts are anchors, in the longest sequence that keeps their
-// order; the stretches between two anchors are compared by themselves. So a text that was rewritten as a whole costs little, too. A line
-// keeps its place if only its line ending changed.
+// Where the lines of one text stand in another, by the shortest edit. In texts that differ a lot that would take too long: there, lines that
+// occur once in both are anchors, in the longest sequence that keeps their order, and the stretches between two anchors are compared by
+// themselves. A line keeps its place if only its line ending changed.
 
 import { isUtf8 } from 'node:buffer'
 import { diffArrays } from 'diff'
@@ -17,15 +17,16 @@ export interface LineMap {
 
 /** Texts with more bytes are not compared line by line. */
 export const TEXT_MAX_BYTES = 8 * 1024 * 1024
-/** A stretch without anchors that differs in more lines than this counts as written anew. */
-const EDITS_MAX = 300
+/** Of the shortest edit. A stretch between anchors that needs more counts as written anew. */
+const EDITS_MAX = 200
 
 /** The lines of a text without their line endings; null if it is binary, or too large. */
 export function textLines(bytes: Uint8Array): readonly string[] | null {
   if (bytes.length > TEXT_MAX_BYTES || bytes.includes(0) || !isUtf8(bytes)) return null
-  const lines = Buffer.from(bytes).toString('utf8').split('\n')
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+  const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
-  return lines.map(line => (line.endsWith('\r') ? line.slice(0, -1) : line))
+  return text.includes('\r') ? lines.map(line => (line.endsWith('\r') ? line.slice(0, -1) : line)) : lines
 }
 
 export function mapLines(older: readonly string[], newer: readonly string[]): LineMap {
@@ -37,13 +38,7 @@ export function mapLines(older: readonly string[], newer: readonly string[]): Li
     toOlder[b] = a + 1
     kept++
   }
-  let [from, fromNew] = [0, 0]
-  for (const [a, b] of [...anchors(older, newer), [older.length, newer.length] as const]) {
-    matchBetween({ older, newer, from, to: a, fromNew, toNew: b }, match)
-    if (a < older.length) match(a, b)
-    from = a + 1
-    fromNew = b + 1
-  }
+  matchBetween({ older, newer, from: 0, to: older.length, fromNew: 0, toNew: newer.length }, 'by anchors', match)
   return { newer: line => toNewer[line - 1] || null, older: line => toOlder[line - 1] || null, kept }
 }
 
@@ -56,13 +51,23 @@ interface Stretch {
   readonly toNew: number
 }
 
-function matchBetween(stretch: Stretch, match: (a: number, b: number) => void): void {
+function matchBetween(stretch: Stretch, ifFar: 'by anchors' | 'none', match: (a: number, b: number) => void): void {
   const { older, newer } = stretch
   let { from, to, fromNew, toNew } = stretch
   while (from < to && fromNew < toNew && older[from] === newer[fromNew]) match(from++, fromNew++)
   while (from < to && fromNew < toNew && older[to - 1] === newer[toNew - 1]) match(--to, --toNew)
   if (from === to || fromNew === toNew) return
-  const parts = diffArrays(older.slice(from, to), newer.slice(fromNew, toNew), { maxEditLength: EDITS_MAX })
+  const [a, b] = [older.slice(from, to), newer.slice(fromNew, toNew)]
+  const parts = diffArrays(a, b, { maxEditLength: EDITS_MAX })
+  if (parts === undefined && ifFar === 'by anchors') {
+    let [at, atNew] = [0, 0]
+    for (const [place, placeNew] of [...anchors(a, b), [a.length, b.length] as const]) {
+      const ends = { from: from + at, to: from + place, fromNew: fromNew + atNew, toNew: fromNew + placeNew }
+      matchBetween({ older, newer, ...ends }, 'none', match)
+      if (place < a.length) match(from + place, fromNew + placeNew)
+      ;[at, atNew] = [place + 1, placeNew + 1]
+    }
+  }
   for (const { added, removed, count = 0 } of parts ?? []) {
     if (added) fromNew += count
     else if (removed) from += count
