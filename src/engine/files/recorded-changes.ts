@@ -234,18 +234,17 @@ export class RecordedChanges {
     return until === undefined ? await this.#similarElsewhere(stands) : null
   }
 
+  /** The most similar of the newest contents of paths that are gone; a rollback may have left several of one path. */
   async #similarElsewhere(stands: FileEntry): Promise<readonly [at: number, path: string] | null> {
-    /** The last content of each path; a rollback and its undo may have written and removed it since. */
-    const last = new Map<string, { readonly at: number; readonly entry: FileEntry }>()
-    for (const [at, record] of this.#records.entries())
-      for (const { path, after } of await this.#changes(record))
-        if (isFile(after) && after.size > 0) last.set(path, { at, entry: after })
-    const gone = [...last].filter(([path]) => !this.#isOnDisk(path))
+    const tried = new Set<Sha256>()
     let best: { readonly at: number; readonly path: string; readonly share: number } | null = null
-    for (const [path, { at, entry }] of gone.slice(-COMPARED_MAX)) {
-      const share = await this.similarity(entry, stands)
-      if (share >= SIMILAR_MIN && share > (best?.share ?? 0)) best = { at, path, share }
-    }
+    for (let at = this.#records.length; at-- > 0 && tried.size < COMPARED_MAX; )
+      for (const { path, after } of await this.#changes(this.#records[at]!)) {
+        if (!isFile(after) || after.size === 0 || tried.has(after.sha256) || this.#isOnDisk(path)) continue
+        tried.add(after.sha256)
+        const share = await this.similarity(after, stands)
+        if (share >= SIMILAR_MIN && share > (best?.share ?? 0)) best = { at, path, share }
+      }
     return best === null ? null : [best.at + 1, best.path]
   }
 
