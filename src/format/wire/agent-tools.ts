@@ -21,7 +21,7 @@ export const planRead = z.strictObject({
     .enum(READS)
     .optional()
     .describe(
-      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`. why: who wrote `query` FILE:LINE, and why',
+      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`. why: who wrote `query`, FILE:LINE',
     ),
   plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
   task: name.optional(),
