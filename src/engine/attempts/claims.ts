@@ -25,6 +25,7 @@ import { checkEffects } from './expected-effects.ts'
 import { recognise } from './failure-modes.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { sweepClaims } from './lapsed-claims.ts'
+import { mistyped } from './outputs.ts'
 import { checkTools } from './preconditions.ts'
 import { resolveAttempt } from './resolve.ts'
 
@@ -229,6 +230,9 @@ export async function report(
   const state = await rooms.store.state(plan)
   const task = state?.tasks.get(order.task)
   const held = order.token === undefined ? {} : { held: true as const }
+  const wrong =
+    order.result.status === 'succeeded' && task !== undefined ? mistyped(task.definition, order.result.outputs) : null
+  if (wrong !== null) return { ok: false, refusal: wrong }
   // Before the checks run, because they may write files too.
   const beyond =
     state === null || task?.claim == null ? null : await outsideClaim(roomsOf(rooms, state), state, task, notMine)
