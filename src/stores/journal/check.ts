@@ -267,6 +267,8 @@ function blobsOf(event: Event): readonly Sha256[] {
       const { outputs, wrote, model } = event.result
       return [...artifactsOf(outputs), ...named(wrote?.changes, wrote?.snapshot, model?.recording)]
     }
+    case 'artifact.uploaded':
+      return named(event.part, event.from + event.partBytes === event.bytes ? event.sha256 : null)
     case 'attempt.lost':
       return named(event.wrote?.changes, event.wrote?.snapshot)
     case 'checkpoint.taken':
