@@ -228,3 +228,42 @@ describe('versions and provenance', () => {
     )
   })
 })
+
+describe('retention', () => {
+  const uploadAs = async (retention: string) => {
+    const made = await claimed({ outputs: { notes: { from: 'report', retention } } })
+    expect(await made.send({ from: 0, part: 'ab', whole: 'abcd' })).toBe('ok')
+    expect(await made.send({ from: 2, part: 'cd', whole: 'abcd' })).toBe('ok')
+    const { engine, plan, token } = made
+    expect(await engine.submit(plan, { ...report(), token })).toMatchObject({ ok: true })
+    const sha256 = hashOf('abcd')
+    return { ...made, sha256, content: () => engine.ask({ type: 'artifact', plan, sha256 }) }
+  }
+
+  test('after its time the content is removed, and asking for it says when it expired', async () => {
+    const { engine, plan, rooms, disk, sha256, content } = await uploadAs('30d')
+    expect(await content()).not.toBeNull()
+    const of = { type: 'artifactOf', plan, task: 'out', name: 'notes' } as const
+    expect(await engine.ask(of)).toMatchObject({ content: 'kept', expired: false })
+    const before = Date.now() + 31 * 86_400_000
+    const then = setup(undefined, {}, disk, () => before)
+    expect(await then.rooms.store.prune({ before: 0, blobsBefore: before, dryRun: false })).toMatchObject({ plans: 0 })
+    expect(await rooms.store.blobs.get(sha256)).toBeNull()
+    expect(await then.engine.ask(of)).toMatchObject({ content: 'expired', expired: true, expires: expect.any(Number) })
+    expect(await then.engine.ask({ type: 'artifact', plan, sha256 })).toBeNull()
+    expect((await then.rooms.store.check()).faults).toEqual([])
+  })
+
+  test('content that is kept with its plan outlives a prune, and a plan with content that is kept forever is not pruned', async () => {
+    for (const retention of ['plan', 'forever']) {
+      const { engine, plan, rooms, disk, sha256 } = await uploadAs(retention)
+      const before = Date.now() + 31 * 86_400_000
+      const then = setup(undefined, {}, disk, () => before)
+      await then.rooms.store.prune({ before: 0, blobsBefore: before, dryRun: false })
+      expect(await rooms.store.blobs.get(sha256)).not.toBeNull()
+      expect(await engine.submit(plan, { type: 'archive' })).toMatchObject({ ok: true })
+      const pruned = await then.rooms.store.prune({ before, blobsBefore: before, dryRun: false })
+      expect([retention, pruned.plans, pruned.held]).toEqual(retention === 'plan' ? ['plan', 1, 0] : ['forever', 0, 1])
+    }
+  })
+})

@@ -26,12 +26,15 @@ type Ask<T extends 'artifacts' | 'artifactOf' | 'artifact'> = Omit<QueryOf<T>, '
 
 export async function listArtifacts(
   rooms: Rooms,
-  { plan, task, name, after = 0, limit = PAGE_MAX }: Ask<'artifacts'>,
+  { plan, task, name, sha256, after = 0, limit = PAGE_MAX }: Ask<'artifacts'>,
 ): Promise<{ readonly items: readonly ListedArtifact[]; readonly total: number } | null> {
   const found = await inPlan(rooms, plan)
   if (found === null) return null
   const wanted = found.all.filter(
-    one => (task === undefined || one.task === task) && (name === undefined || one.name === name),
+    one =>
+      (task === undefined || one.task === task) &&
+      (name === undefined || one.name === name) &&
+      (sha256 === undefined || one.sha256 === sha256),
   )
   const page = wanted.slice(after, after + Math.min(limit, PAGE_MAX))
   return { items: page.map(one => listed(rooms, found.name, one)), total: wanted.length }

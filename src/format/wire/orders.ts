@@ -17,7 +17,7 @@ import { namedObject } from './wire.ts'
 
 const TEXT_MAX = 100_000
 /** A little more than a part may have, so that the engine says what is wrong. */
-const UPLOAD_DATA_MAX = UPLOAD_PART_MAX_BYTES * 2
+export const UPLOAD_DATA_MAX = UPLOAD_PART_MAX_BYTES * 2
 const LIST_MAX = 20_000
 
 const text = z.string().max(TEXT_MAX)

@@ -92,6 +92,7 @@ export const QUERIES = {
     ...plan,
     task: reference.exactOptional(),
     name: reference.exactOptional(),
+    sha256: reference.exactOptional(),
     after: count.exactOptional(),
     limit: count.exactOptional(),
   }),
