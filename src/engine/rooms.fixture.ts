@@ -31,7 +31,12 @@ export const exited = (exit: number, stdout = '', stderr = ''): Outcome => ({
 })
 
 /** On a disk that another stands on as well, it is another process. */
-export function setup(script: Script = async () => exited(0), faults: Faults = {}, disk = new MemoryDisk(), now = () => systemClock.now()) {
+export function setup(
+  script: Script = async () => exited(0),
+  faults: Faults = {},
+  disk = new MemoryDisk(),
+  now = () => systemClock.now(),
+) {
   const clock = { ...systemClock, now }
   let ids = 0
   const dead = new Set<number>()

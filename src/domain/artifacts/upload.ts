@@ -1,5 +1,5 @@
 // Uploads of a claimed task: artifacts that it reports before it ends, in parts. The parts are in the journal, so an upload continues where
-// it stopped, whatever was killed in between. Each upload has the hash of the whole, so parts of two contents are never mixed.
+// it stopped, even after a crash. Each upload has the hash of the whole, so parts of two contents are never mixed.
 
 import type { CommandOf } from '../command.ts'
 import type { Upload } from '../event.ts'

@@ -23,7 +23,7 @@ export async function uploadPart(
   const state = await rooms.store.state(plan)
   if (state === null) return noPlan(name)
   const task = state.tasks.get(order.task)
-  // Nobody without the claim fills the content store. The rule looks again when the part is recorded.
+  // Only the claimant may fill the content store. The rule looks again when the part is recorded.
   if (task?.claim == null || task.claim.token !== order.token) return { ok: false, refusal: claimNotHeld(order.task) }
   const bytes = Buffer.from(data, 'base64')
   const command = { ...order, part: hash('sha256', bytes) as Sha256, partBytes: bytes.length }

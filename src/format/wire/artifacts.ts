@@ -10,7 +10,11 @@ export const artifactQuery = wireObject({
   task: nonEmpty(200).optional().describe('Only of this task.'),
   name: nonEmpty(200).optional().describe('Only under this name.'),
   limit,
-  cursor: z.string().regex(/^\d{1,9}$/).optional().describe('`next` of the page before.'),
+  cursor: z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .optional()
+    .describe('`next` of the page before.'),
 })
 
 export const versionQuery = wireObject({

@@ -181,7 +181,9 @@ function checkPlan(
   }
   // Contents that are kept for some time only may be gone.
   const timed = new Set(
-    missing.length === 0 ? [] : storedArtifacts(tables, blobs, no).flatMap(one => (one.expires === null ? [] : [one.sha256])),
+    missing.length === 0
+      ? []
+      : storedArtifacts(tables, blobs, no).flatMap(one => (one.expires === null ? [] : [one.sha256])),
   )
   for (const { id, version } of missing)
     if (!timed.has(id)) fault(`blob ${id}, named by entry ${version}, is missing`, RESTORE)

@@ -33,7 +33,9 @@ export async function handoff(context: Context, word: string | undefined, option
       for (const [file, text] of documents) if (options.force !== true) await demandOurs(join(folder, file), text)
       if (options.force !== true) await demandNoOther(folder)
       await mkdir(folder, { recursive: true })
-      const kept = new Set((await engine.ask({ type: 'board', plan }))?.flatMap(one => (one.confidential ? [one.name] : [])))
+      const kept = new Set(
+        (await engine.ask({ type: 'board', plan }))?.flatMap(one => (one.confidential ? [one.name] : [])),
+      )
       const facts = { ...report, tasks: report.tasks.filter(({ task }) => !kept.has(task)) }
       for (const [file, text] of [...documents, ...(await records(engine, plan))]) {
         await replace(join(folder, file), text)
@@ -84,7 +86,9 @@ async function records(engine: Engine, plan: PlanId): Promise<readonly (readonly
   const { printYaml } = await import('../../../format/plan/print.ts')
   return [
     ...(current === null ? [] : [['plan.yaml', printYaml(current.definition)] as const]),
-    ...(trail === null ? [] : [['journal.jsonl', trail.lines.map(line => `${JSON.stringify(line)}\n`).join('')] as const]),
+    ...(trail === null
+      ? []
+      : [['journal.jsonl', trail.lines.map(line => `${JSON.stringify(line)}\n`).join('')] as const]),
   ]
 }
 

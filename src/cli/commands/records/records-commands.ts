@@ -42,7 +42,10 @@ export function addAuditing(program: Command, act: Act): void {
         .argParser(since)
         .default({ agoMs: DAY_MS }, '24h'),
     )
-    .option('--out <path>', 'handoff: write README.md, POSTMORTEM.md, plan, journal and artifacts to this folder; pr: to this file')
+    .option(
+      '--out <path>',
+      'handoff: write README.md, POSTMORTEM.md, plan, journal and artifacts to this folder; pr: to this file',
+    )
     .addOption(new Option('--write <path>', 'the same as --out').hideHelp())
     .option('-f, --force', 'handoff: overwrite files that Planfold did not write')
     .option('--create', 'pr: create the pull request with gh; the branch must be pushed already')

@@ -59,7 +59,10 @@ export function printOutputs(task: TaskDefinition, shared: readonly JsonObject[]
   const written: Outputs = {}
   for (const [name, source] of entries) {
     if (source.from !== 'report') {
-      written[name] = { ...(source.from === 'file' ? { file: source.file } : { stdout: source.as }), ...traitsOf(source) }
+      written[name] = {
+        ...(source.from === 'file' ? { file: source.file } : { stdout: source.as }),
+        ...traitsOf(source),
+      }
       continue
     }
     const alias = artifactOf(aliases[name])
