@@ -42,8 +42,8 @@ const artifactRoutes: readonly AnyRoute[] = [
       'if-range': 'The ETag of the earlier part; the answer is the whole if it has changed, which it never does.',
     },
     answers: {
-      200: { about: 'its bytes, as an attachment', type: BYTES },
-      206: { about: 'the requested part', type: BYTES },
+      200: { about: 'its bytes, as an attachment', type: BYTES, tag: true },
+      206: { about: 'the requested part', type: BYTES, tag: true },
     },
     handle: async (call, { plan, name }) => {
       const { sha256 = '' } = call.params
