@@ -14,6 +14,7 @@ import { dirname, join, resolve } from 'node:path'
 /** For each extra, a command that needs it. */
 const TRIES = {
   agents: ['agents'],
+  artifacts: ['artifact', 'list'],
   dialects: ['validate', 'steps.md'],
   models: ['models'],
   pictures: ['graph', 'plan.yaml', '--svg'],

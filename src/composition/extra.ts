@@ -11,6 +11,8 @@ import type { SharedStores } from '../stores/shared-stores.ts'
 /** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
 export interface Doors {
   readonly agents: CodingAgents & WorkerChoice
+  /** It adds commands and routes only. */
+  readonly artifacts: object
   readonly dialects: Dialects
   readonly models: ModelsExtra
   readonly pictures: Pictures
@@ -46,6 +48,7 @@ export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 /** What is missing without it, as the subject of a sentence, and the names of its commands. */
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
   agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
+  artifacts: { what: 'artifacts as files', commands: ['artifact'] },
   dialects: { what: 'formats of other tools', commands: ['import'] },
   models: { what: 'language models', commands: ['models'] },
   pictures: { what: 'pictures' },

@@ -356,6 +356,17 @@ export type Event =
       readonly wrote?: NonNullable<Result['wrote']>
       readonly goneBack?: number
     } & AttemptOf)
+  /** A part of an artifact that a claimed task uploads: `partBytes` bytes from `from`. `sha256` and `bytes` are those of the whole, which is
+   *  stored when its last part is recorded. */
+  | ({
+      readonly type: 'artifact.uploaded'
+      readonly name: string
+      readonly sha256: Sha256
+      readonly bytes: number
+      readonly from: number
+      readonly part: Sha256
+      readonly partBytes: number
+    } & AttemptOf)
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   /** The report was not accepted: the claimant keeps the task and continues the same attempt. */
   | ({ readonly type: 'report.refused'; readonly failure: Failure; readonly verdicts: readonly Verdict[] } & AttemptOf)
@@ -491,6 +502,16 @@ export interface ImportedTask {
   readonly handled?: true
   /** The tasks whose outcomes had activated it. */
   readonly routedBy?: readonly TaskName[]
+}
+
+/** An artifact that is being uploaded, or was, in this attempt. */
+export interface Upload {
+  readonly name: string
+  /** Of the whole. */
+  readonly sha256: Sha256
+  readonly bytes: number
+  readonly received: number
+  readonly parts: readonly Sha256[]
 }
 
 /** The claim of an agent or person on an external task; its lease is stored outside the journal. */

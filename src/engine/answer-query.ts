@@ -247,10 +247,20 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./files/changed-files.ts')).changedFiles(rooms, found.plan)
   }),
-  artifact: read(async (rooms, { plan, sha256 }) => {
+  artifacts: read(async (rooms, ask) => await (await import('./records/artifacts.ts')).listArtifacts(rooms, ask)),
+  artifactOf: read(async (rooms, ask) => await (await import('./records/artifacts.ts')).artifactOf(rooms, ask)),
+  artifact: read(
+    async (rooms, ask) =>
+      await (await import('./records/artifacts.ts')).artifactBytes(rooms, ask, { confidential: false }),
+  ),
+  confidentialArtifact: inspect(
+    async (rooms, ask) =>
+      await (await import('./records/artifacts.ts')).artifactBytes(rooms, ask, { confidential: true }),
+  ),
+  uploads: read(async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
-    const isLeft = state !== null && board(state).some(({ outputs }) => artifactsIn(outputs).includes(sha256))
-    return isLeft ? await rooms.store.blobs.get(sha256) : null
+    const found = state === null ? undefined : taskIn(state, task)
+    return found === undefined ? null : (found.uploads ?? [])
   }),
   blob: inspect((rooms, { sha256 }) => rooms.store.blobs.get(sha256)),
   rollbackPreview: read(async (rooms, { plan, undo, ...ask }) => {

@@ -9,6 +9,7 @@ import type { PlanState } from '../domain/state/state.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import { claim, heartbeat, report } from './attempts/claims.ts'
 import { releaseClaim, sweepClaims } from './attempts/lapsed-claims.ts'
+import { uploadPart } from './attempts/uploads.ts'
 import { newQuestionId } from './gates/inbox-id.ts'
 import { refuseGroundless, roomsOf } from './git/plan-worktree.ts'
 import { lazy } from './lazy-imports.ts'
@@ -89,6 +90,7 @@ export const ORDERS: { readonly [T in OrderType]: Row<T> } = {
     return await heartbeat(rooms, plan, name, { ...order, token })
   }),
   release: operate(({ rooms, plan, writing }, order) => releaseClaim(rooms, plan, order, writing)),
+  upload: operate(({ rooms, plan, name, writing }, order) => uploadPart(rooms, plan, name, order, writing)),
   report: operate(({ rooms, plan, writing }, order) => report(rooms, plan, order, writing)),
   ask: operate(
     ({ rooms, plan, writing }, { text, form, task }) => {

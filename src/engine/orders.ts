@@ -19,6 +19,8 @@ interface InProcess {
     readonly written?: WrittenBy
     /** The folder the plan works in, if that is not the workspace. The caller creates it before the plan runs. */
     readonly folder?: string
+    /** Contents that results of `imported` name by their hash. */
+    readonly contents?: readonly Uint8Array[]
   }
   revise: {
     readonly written?: WrittenBy

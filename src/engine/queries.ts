@@ -1,10 +1,11 @@
 // The answers of queries: part of the door of `engine/`. A new query is a row in format/wire/queries.ts (its keys), one in `Answers` here,
 // and one in answer-query.ts (its right, and how it is answered).
 
+import type { Artifact, Provenance } from '../domain/artifacts/artifact-list.ts'
 import type { BudgetView } from '../domain/budget/budget-view.ts'
 import type { Forecast } from '../domain/budget/forecast.ts'
 import type { Reset } from '../domain/command.ts'
-import type { Evaluation, EventOf, Question } from '../domain/event.ts'
+import type { Evaluation, EventOf, Question, Upload } from '../domain/event.ts'
 import type { Shown } from '../domain/gates/consent.ts'
 import type { Hint } from '../domain/hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
@@ -462,8 +463,15 @@ export interface Answers {
   checkpointDiff: CheckpointDiff | null
   /** Files changed by the plan, by path. */
   changedFiles: readonly ChangedFile[] | null
-  /** The bytes of an artifact of the plan; null if no task left it. */
+  /** What the tasks of the plan left, in the order in which it appeared. */
+  artifacts: { readonly items: readonly ListedArtifact[]; readonly total: number } | null
+  artifactOf: ArtifactFound | null
+  /** The bytes of an artifact of the plan; null if no task left it, its time is over, or its task is confidential. */
   artifact: Uint8Array | null
+  /** The same for any task. */
+  confidentialArtifact: Uint8Array | null
+  /** What the claimant of a task has uploaded in this attempt, and how far. */
+  uploads: readonly Upload[] | null
   blob: Uint8Array | null
   rollbackPreview: RollbackPreview | null
   /** Backups of replaced files that can be restored, oldest first. */
@@ -518,6 +526,18 @@ type Asks = {
 
 /** Every query: its keys from format/wire/queries.ts, and its answer. */
 export type Queries = { readonly [T in keyof Answers]: { readonly ask: Asks[T]; readonly answer: Answers[T] } }
+
+export interface ListedArtifact extends Artifact {
+  readonly address: string
+  /** Its time is over: the content is removed, or will be. */
+  readonly expired: boolean
+}
+
+export interface ArtifactFound extends ListedArtifact {
+  readonly provenance: Provenance
+  /** `missing`: it should be there, and is not. */
+  readonly content: 'kept' | 'expired' | 'missing'
+}
 
 export interface CheckpointCard extends Omit<Checkpoint, 'why'> {
   /** `entry`: an entry without a checkpoint. */

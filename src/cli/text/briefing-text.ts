@@ -142,7 +142,8 @@ function criterionText(criterion: Criterion): string {
 }
 
 function sourceText(source: OutputSource): string {
-  if (source.from === 'file') return `, from the file ${source.file}`
-  if (source.from === 'stdout') return `, from what it prints${source.as === 'json' ? ', as JSON' : ''}`
-  return source.type === undefined ? ', to be reported' : `, to be reported: ${source.type}`
+  const type = source.type === undefined ? '' : `: ${source.type}`
+  if (source.from === 'file') return `, from the file ${source.file}${type}`
+  if (source.from === 'stdout') return `, from what it prints${source.as === 'json' ? ', as JSON' : ''}${type}`
+  return `, to be reported${type}`
 }

@@ -278,6 +278,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'attempt.parked':
     case 'retry.scheduled':
     case 'report.refused':
+    case 'artifact.uploaded':
       evolveAttempt(state, taskOf(state, event.task), event, now)
       return
     case 'race.began':

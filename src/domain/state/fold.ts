@@ -101,7 +101,7 @@ const BLANK = newState()
 const TASK_KEYS = [
   ...wordList('status visit attempt failures lost readiedAt startedAt endedAt retryAt claim prepared result reason'),
   ...wordList('gate handled dormant routedBy goneBack consent feedback recovering recoveries visitAt escalated'),
-  ...wordList('addedAt annotations evaluations refused waitsSince race'),
+  ...wordList('addedAt annotations evaluations refused waitsSince race uploads'),
 ] satisfies readonly (keyof TaskState)[]
 
 const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }

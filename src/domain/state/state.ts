@@ -2,7 +2,7 @@
 
 import type { Ledger } from '../budget/ledger.ts'
 import type { Rollback } from '../command.ts'
-import type { Claim, Consent, Evaluation, Feedback, GateQuestion, Proposal, Question, Vote } from '../event.ts'
+import type { Claim, Consent, Evaluation, Feedback, GateQuestion, Proposal, Question, Upload, Vote } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import type { NetworkPermit } from '../network-decision.ts'
@@ -190,6 +190,8 @@ export interface TaskState {
   around?: Sha256 | undefined
   /** The tries of its last attempt with `tries`; absent for none. */
   race?: Race
+  /** What the claimant of this attempt uploads; absent for nothing. */
+  uploads?: readonly Upload[] | undefined
   /** The run whose conversation this one continues; absent for its own. */
   conversation?: number | undefined
   /** Attempts started in this visit, lost ones included. */

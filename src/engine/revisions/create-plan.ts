@@ -37,6 +37,7 @@ export async function create(
   // A copied plan has the same authors as its origin, task by task.
   const copied = order.origin !== undefined && order.source === undefined ? await store.state(order.origin) : null
   const context = order.context === undefined ? undefined : await contextOf(rooms, order.context)
+  for (const bytes of order.contents ?? []) await store.blobs.put(bytes)
   for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
     const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
     const definition: PlanDefinition = { ...order.definition, name }

@@ -94,7 +94,20 @@ export const QUERIES = {
   checkpoint: of('checkpoint', { ...plan, checkpoint: reference }),
   checkpointDiff: of('checkpointDiff', { ...plan, from: reference, to: reference.exactOptional() }),
   changedFiles: of('changedFiles', plan),
+  /** Of one task, under one name; `after`: how many to pass over. */
+  artifacts: of('artifacts', {
+    ...plan,
+    task: reference.exactOptional(),
+    name: reference.exactOptional(),
+    sha256: reference.exactOptional(),
+    after: count.exactOptional(),
+    limit: count.exactOptional(),
+  }),
+  /** The version is a number, or a hash or its beginning; by default the last. */
+  artifactOf: of('artifactOf', { ...task, name: reference, version: reference.exactOptional() }),
   artifact: of('artifact', { ...plan, sha256 }),
+  confidentialArtifact: of('confidentialArtifact', { ...plan, sha256 }),
+  uploads: of('uploads', task),
   blob: of('blob', { sha256 }),
   rollbackPreview: of('rollbackPreview', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
   keptFiles: of('keptFiles', plan),

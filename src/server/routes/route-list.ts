@@ -13,7 +13,7 @@ import { budgetRoutes, gateRoutes } from './gates.ts'
 import { haltRoutes, healthRoutes, memoryRoutes, observingRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { inboxRoutes, proposalRoutes } from './inbox.ts'
-import { artifactRoutes, logRoutes } from './logs.ts'
+import { blobRoutes, logRoutes } from './logs.ts'
 import { mcpRoutes } from './mcp.ts'
 import { goingBackRoutes, lookingRoutes, planVerbRoutes } from './plan-verbs.ts'
 import { planChangeRoutes, planRoutes } from './plans.ts'
@@ -51,7 +51,7 @@ const OWN: readonly ListedRoute[] = [
   ...under('people', inboxRoutes, proposalRoutes),
   ...under('revisions', revisionRoutes),
   ...under('logs', logRoutes),
-  ...under('artifacts', artifactRoutes),
+  ...under('artifacts', blobRoutes),
   ...under('audit', auditRoutes),
   ...under('halt', haltRoutes),
   ...under('memory', memoryRoutes),

@@ -57,7 +57,10 @@ Lines are followed through later edits, renames, rollbacks and undo. In a clone 
         .argParser(since)
         .default({ agoMs: DAY_MS }, '24h'),
     )
-    .option('--out <path>', 'handoff: write README.md, POSTMORTEM.md and artifacts to this folder; pr: to this file')
+    .option(
+      '--out <path>',
+      'handoff: write README.md, POSTMORTEM.md, plan, journal and artifacts to this folder; pr: to this file',
+    )
     .addOption(new Option('--write <path>', 'the same as --out').hideHelp())
     .option('-f, --force', 'handoff: overwrite files that Planfold did not write')
     .option('--create', 'pr: create the pull request with gh; the branch must be pushed already')
