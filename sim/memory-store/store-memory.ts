@@ -17,6 +17,7 @@ import {
   memoryLogs,
   memoryOwners,
   memoryReservations,
+  memoryMemories,
   memoryStreams,
   memoryUpkeep,
 } from './memory-side-tables.ts'
@@ -89,6 +90,7 @@ export function tablesOf(disk: MemoryDisk): Tables {
     streams: memoryStreams(disk),
     once: memoryOnce(disk),
     index: memoryIndex(disk),
+    memories: memoryMemories(disk),
     upkeep: memoryUpkeep(disk),
   }
 }
