@@ -189,7 +189,7 @@ export const modelsAt = (place: ModelsPlace): Models =>
 const refused = { ok: false, failure: missingFailure('models') } as const
 
 const noModels: Models = {
-  list: async () => ({ default: null, models: [], providers: [], file: null, faults: [] }),
+  list: async () => ({ default: null, embedding: null, models: [], providers: [], file: null, faults: [] }),
   open: async () => refused,
   openGateway: async () => refused,
   calls: async () => [],

@@ -2,9 +2,9 @@
 // file. Every change says how to undo it, so that a commit can fail as a whole.
 
 import type { Millis, PlanId, Sha256 } from '../../src/domain/id.ts'
-import type { NumberedVector, StoredMemory } from '../../src/stores/memories.ts'
 import type { StoredEntry } from '../../src/stores/journal/entry.ts'
 import type { AttemptRecord, PlanRecord, TaskRecord } from '../../src/stores/journal/projection.ts'
+import type { NumberedVector, StoredMemory } from '../../src/stores/memories.ts'
 import type { Halt, Position, StoredLog } from '../../src/stores/store.ts'
 import type {
   ClaimRecord,

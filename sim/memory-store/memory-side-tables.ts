@@ -2,9 +2,9 @@
 
 import type { Millis, PlanId } from '../../src/domain/id.ts'
 import type { PlanStatus } from '../../src/domain/status.ts'
-import type { LogChunk } from '../../src/stores/store.ts'
 import type { MemoryPlace, MemoryTable } from '../../src/stores/memories.ts'
 import { holdsWords } from '../../src/stores/search/words.ts'
+import type { LogChunk } from '../../src/stores/store.ts'
 import type {
   ClaimTable,
   LogTable,

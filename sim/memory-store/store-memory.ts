@@ -15,9 +15,9 @@ import { memoryIndex, memoryOnce } from './memory-index.ts'
 import {
   memoryClaims,
   memoryLogs,
+  memoryMemories,
   memoryOwners,
   memoryReservations,
-  memoryMemories,
   memoryStreams,
   memoryUpkeep,
 } from './memory-side-tables.ts'

@@ -28,7 +28,7 @@ export function memoriesContract(what: string, setup: Setup): void {
         store.memories.put(record(place, key, text), `${key} ${text}`)
       expect(await put(PROJECT, 'schlüssel 🔑', 'the café closes')).toBeNull()
       await put(ANA, 'schlüssel 🔑', 'mine alone')
-      await put(PROJECT, 'schlüssel 🔑', "it's \"open\" again")
+      await put(PROJECT, 'schlüssel 🔑', 'it\'s "open" again')
       await put(PROJECT, 'other', 'opening hours')
       const elsewhere = await open()
       expect(await elsewhere.memories.get([ANA, PROJECT], ['schlüssel 🔑', 'none'])).toMatchObject([

@@ -2,8 +2,8 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import { external, name, numberedPlanId, numberedSha, plan, START, task } from '../../testing/index.ts'
-import { ana, carryOut, engine, type FakeClock, given, must, ok, two } from '../store.contract.ts'
 import type { MemoryPlace, StoredMemory } from '../memories.ts'
+import { ana, carryOut, engine, type FakeClock, given, must, ok, two } from '../store.contract.ts'
 import type { Store } from '../store.ts'
 
 const PROJECT: MemoryPlace = { scope: 'project', owner: '' }

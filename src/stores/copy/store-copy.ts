@@ -116,7 +116,8 @@ export async function verifyBackup(path: string): Promise<Copied & Pick<BackupEn
       const { at: time, ...said } = frame.end
       // Older backups do not name tables that came later.
       const tables = { ...noRows, ...said.survey.tables }
-      if (!isDeepStrictEqual({ ...said, survey: { ...said.survey, tables } }, found)) throw damaged(frame.place, 'counts other rows than the file has')
+      if (!isDeepStrictEqual({ ...said, survey: { ...said.survey, tables } }, found))
+        throw damaged(frame.place, 'counts other rows than the file has')
       return { ...found.survey, blobs: blobs.size, sent: blobs.size, at: time }
     }
   }

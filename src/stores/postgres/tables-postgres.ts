@@ -52,8 +52,8 @@ import {
   seqOf,
   UNOWNED,
   versionOf,
-  wordsIn,
   withNames,
+  wordsIn,
 } from './rows.ts'
 import { sqlOn } from './sql-postgres.ts'
 import type { KnownPlan, Recording, WorkingSet } from './working-set.ts'

@@ -2,6 +2,7 @@
 
 import type { Millis, PlanId } from '../../domain/id.ts'
 import { type MemoryTable, vectorBytes } from '../memories.ts'
+import { sqlMemories } from '../sql/memories.ts'
 import {
   CLAIM,
   CLAIM_AND_PLAN,
@@ -15,7 +16,6 @@ import {
   RESERVATIONS,
   reservationOf,
 } from '../sql/rows.ts'
-import { sqlMemories } from '../sql/memories.ts'
 import { Conditions, type Row, type Value } from '../sql/sql.ts'
 import type { Halt } from '../store.ts'
 import type {
