@@ -2,6 +2,7 @@
 // The list itself is src/extras.ts.
 
 import type { Failure } from '../domain/result.ts'
+import type { MemoryExtra } from '../engine/memory/memory.ts'
 import type { Publishers } from '../engine/notifications/publisher.ts'
 import type { Dialects } from '../format/plan/dialect.ts'
 import type { Pictures } from '../operations/pictures.ts'
@@ -12,6 +13,7 @@ import type { SharedStores } from '../stores/shared-stores.ts'
 export interface Doors {
   readonly agents: CodingAgents & WorkerChoice
   readonly dialects: Dialects
+  readonly memory: MemoryExtra
   readonly models: ModelsExtra
   readonly pictures: Pictures
   readonly planners: Planning & ServicePlanning & ToolPlanning & GoalList
@@ -47,6 +49,10 @@ export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
   agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
   dialects: { what: 'formats of other tools', commands: ['import'] },
+  memory: {
+    what: 'memory by key',
+    commands: ['memory set', 'memory get', 'memory search', 'memory forget'],
+  },
   models: { what: 'language models', commands: ['models'] },
   pictures: { what: 'pictures' },
   planners: { what: 'planners and goals', commands: ['do', 'plan'] },

@@ -5,6 +5,7 @@ import type { Actor, PlanId, TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import type { Shortage } from '../domain/shortage.ts'
 import type { Entry, Holder, Once, Position, Store, Streams, StreamUpdated } from '../stores/store.ts'
+import type { Memory } from './memory/memory.ts'
 import type { Order, OrderType, Submitted } from './orders.ts'
 import type { AnswerOf, Halt, Halted, QueryOf, QueryType, ScopeWait } from './queries.ts'
 import type { Caller, Right } from './roles.ts'
@@ -96,6 +97,7 @@ export interface EngineInProcess extends Engine {
   /** The earlier answer under this key for the same `asked`; null if the key is new. Refused if it was used for something else. */
   answered(once: string, asked: Json): Promise<Submitted | null>
   readonly caller: Caller
+  readonly memory: Memory
   /** The right that an order of this type needs. */
   rightFor(order: OrderType): Right
   /**

@@ -55,6 +55,8 @@ export async function planRead(room: Room, input: PlanReadInput): Promise<string
       return await stepsText(room, input)
     case 'answer':
       return await answerText(room, input)
+    case 'memory':
+      return await (await import('./memory.ts')).memoryText(room, input)
     case 'changes':
       return await changes(room, input)
     default: {

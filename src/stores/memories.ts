@@ -2,7 +2,7 @@
 // one is gone. Journals hold what plans read of it.
 
 import type { Millis } from '../domain/id.ts'
-import type { MemoryScope } from '../domain/memory.ts'
+import type { MemoryScope } from '../domain/memory/memory-items.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { limitOf } from './cursor.ts'
 import { eachLoaded, type Transactions } from './tables.ts'

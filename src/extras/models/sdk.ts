@@ -128,7 +128,11 @@ async function embeddingModel(
   switch (type) {
     case 'anthropic':
       throw new ModelError(
-        modelFailure('model:unsupported', 'anthropic has no embedding models', 'name one of another provider'),
+        modelFailure(
+          'model:settings',
+          'anthropic has no models for vectors',
+          'name one of another provider in `embedding`',
+        ),
       )
     case 'openai':
     case 'openai-chat':

@@ -1,8 +1,8 @@
-// Small parts of the service on the wire: health, artifacts, memory, sign-in, tokens, metrics, API documents.
+// Small parts of the service on the wire: health, artifacts, sign-in, tokens, metrics, API documents.
 
 import { z } from 'zod'
-import { cursor, instant, limit, map, nonEmpty, yes } from './field-schemas.ts'
-import { namedObject, wire, wireObject } from './wire.ts'
+import { cursor, instant, limit, nonEmpty, yes } from './field-schemas.ts'
+import { namedObject, wireObject } from './wire.ts'
 
 const kinds = z
   .string()
@@ -32,16 +32,6 @@ export const stepsQuery = wireObject({
   limit,
   cursor,
 })
-
-// Reserved for memory.
-
-export const memoryQuery = wireObject({
-  keys: z
-    .union([z.string(), z.array(z.string())])
-    .optional()
-    .describe('What is to be recalled.'),
-})
-export const memoryBody = wire(map)
 
 // Signed-in user, sign-in codes, and tokens. A token itself is shown only once, when it is created.
 

@@ -1,6 +1,6 @@
 // The reads of memory in every SQL store.
 
-import type { MemoryScope } from '../../domain/memory.ts'
+import type { MemoryScope } from '../../domain/memory/memory-items.ts'
 import { type MemoryTable, type StoredMemory, vectorOfBytes } from '../memories.ts'
 import { Conditions, type Row, type Sql } from './sql.ts'
 

@@ -1,8 +1,8 @@
 // What is remembered by key: what an item says, and what a plan reads of it when it starts.
 
-import type { Actor, Millis, Sha256, TaskName } from './id.ts'
-import { isMap, type Json } from './json.ts'
-import type { PlanDefinition } from './plan.ts'
+import type { Actor, Millis, Sha256, TaskName } from '../id.ts'
+import { isMap, type Json } from '../json.ts'
+import type { PlanDefinition } from '../plan.ts'
 
 export type MemoryScope = 'plan' | 'project' | 'user'
 /** In this order a key is looked up. */
