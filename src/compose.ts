@@ -87,8 +87,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     openedMemory ??= (await openExtra('memory')).openMemory({
       store: store.memories,
       // On one that several share, people's memory is in it.
-      user: async create =>
-        database === undefined ? await userStore(opening, environment, { create, reading }) : store,
+      user: async create => (database === undefined ? await userStore(opening, environment, { create }) : store),
       models,
       now: clock.now,
       root,

@@ -10,7 +10,7 @@ import { type Environment, nonEmpty } from './environment.ts'
 export async function userStore(
   options: StoreSqliteOptions,
   environment: Environment,
-  { create, reading }: { readonly create: boolean; readonly reading: boolean },
+  { create }: { readonly create: boolean },
 ) {
   const folder = folderOf(environment)
   if (folder === null && !create) return null
@@ -18,8 +18,7 @@ export async function userStore(
     throw new StoreRefused('there is no folder for what you keep in all projects', 'set HOME or XDG_DATA_HOME')
   if (!create && !existsSync(join(folder, 'planfold.db'))) return null
   const { quotaBytes: _, ...rest } = options
-  if (!reading) return await StoreSqlite.open({ ...rest, folder })
-  return (await import('../stores/sqlite/store-sqlite-readonly.ts')).StoreReading.open({ ...rest, folder })
+  return await StoreSqlite.open({ ...rest, folder })
 }
 
 function folderOf({ XDG_DATA_HOME, HOME }: Environment): string | null {

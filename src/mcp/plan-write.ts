@@ -86,7 +86,16 @@ export async function writtenText(room: Room, input: PlanWriteInput, { plan, lin
 }
 
 /** Actions on the agent's own work: frequent, so their answers are kept short. */
-const SHORT: ReadonlySet<Action> = new Set(['claim', 'heartbeat', 'report', 'status', 'tick', 'note', 'ask', 'remember'])
+const SHORT: ReadonlySet<Action> = new Set([
+  'claim',
+  'heartbeat',
+  'report',
+  'status',
+  'tick',
+  'note',
+  'ask',
+  'remember',
+])
 
 /** A caller that names a revision wants to see the plan if it has changed. */
 const isShort = ({ action, expected_revision: revision }: PlanWriteInput): boolean =>
@@ -186,7 +195,16 @@ async function targetPlan(
   return { plan }
 }
 
-const AT_HAND: ReadonlySet<Action> = new Set(['heartbeat', 'report', 'status', 'tick', 'note', 'ask', 'remember', 'checkpoint'])
+const AT_HAND: ReadonlySet<Action> = new Set([
+  'heartbeat',
+  'report',
+  'status',
+  'tick',
+  'note',
+  'ask',
+  'remember',
+  'checkpoint',
+])
 
 async function order(
   room: Room,

@@ -64,7 +64,9 @@ export function ownMemory(rooms: Rooms, engine: Own): Memory {
       }
       const { owner } = placeOf(scope, found?.plan ?? null)
       if (scope !== 'plan' && !isTrusted)
-        return found === null ? { ok: false, refusal: UNNAMED } : await propose(engine, found, owner, item, given.submit)
+        return found === null || state?.status === 'draft'
+          ? { ok: false, refusal: found === null ? UNNAMED : DRAFT }
+          : await propose(engine, found, owner, item, given.submit)
       const refused = await room.put(owner, item)
       return refused === null ? { ok: true, status: 'kept', item } : { ok: false, refusal: refused }
     },
@@ -106,6 +108,8 @@ const UNNAMED = refuse(
   'a plan must be named: it is whose memory this is, or whose inbox asks a person',
   advise`name one, see ${quoted('list')}`,
 )
+
+const DRAFT = refuse('not-ready', 'the plan is a draft, in whose inbox nobody is asked', 'start it first')
 
 function refuseItem({ key, value, expiresInMs }: NewMemory): Refusal | null {
   if (memoryKey(key) === null)

@@ -87,7 +87,8 @@ export async function search(context: Context, words: readonly string[], options
 type Recall = Parameters<Parameters<Parameters<typeof withState<number>>[2]>[0]['engine']['memory']['recall']>[0]
 
 async function recall(context: Context, query: Recall): Promise<number> {
-  return await withState(context, { create: false, reading: true }, async ({ engine }) => {
+  // Not only to read: it is in somebody's name, and new vectors are kept.
+  return await withState(context, { create: false }, async ({ engine }) => {
     const found = await engine.memory.recall(query)
     if (found.refusal !== undefined) throw refused(found.refusal)
     answer(context, found, () => lines(context, found))

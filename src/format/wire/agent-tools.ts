@@ -22,9 +22,9 @@ export const planRead = z.strictObject({
     .enum(READS)
     .optional()
     .describe(
-      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`. memory: of key `id`, or `query`',
+      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`. memory: key `id`, or `query`',
     ),
-  plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
+  plan: name.optional().describe('name or id; optional if only one is open'),
   task: name.optional(),
   since: z.int().min(0).optional(),
   id: name.optional(),
@@ -80,9 +80,9 @@ export const planWrite = z.strictObject({
   action: z
     .enum(ACTIONS)
     .describe(
-      'create: from goal and tasks (without tasks, a plan is drafted for you), document, or template. edit: tasks (added, or changed by id), remove, order; all or nothing. replan: drafts what is left of a started plan again, text says why; a person accepts it. claim: a task, or the next. report: status done or failed, outputs, text. status: set any task to running, done, failed, skipped or pending. tick: one criterion, with text as evidence. ask: a person, text. note: text. remember: text under name; beyond the plan (`scope`) a person accepts it. checkpoint: text is its name. rollback: asks a person to undo `task`, text says why',
+      'create: from goal and tasks (without tasks one is drafted), document, or template. edit: tasks (added, or changed by id), remove, order. replan: drafts the rest of a started plan again, text says why; a person accepts it. claim: a task, or the next. report: status done or failed, outputs, text. status: sets that of any task. tick: one criterion, with text as evidence. ask: a person, text. note: text. remember: text under name; with `scope` a person is asked. checkpoint: text is its name. rollback: asks a person to undo `task`, text says why',
     ),
-  plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
+  plan: name.optional().describe('name or id; optional if only one is open'),
   task: name.optional(),
   goal: text.optional(),
   name: name.optional(),
@@ -93,7 +93,7 @@ export const planWrite = z.strictObject({
     .strictObject({ calls: z.int().optional(), tokens: z.int().optional(), cost: name.optional() })
     .optional()
     .describe('of the model that drafts; cost: 2 USD'),
-  look: z.boolean().optional().describe('create, replan: see first which tests and checks fail today (20 s)'),
+  look: z.boolean().optional().describe('first see which checks fail today (20 s)'),
   context: record.optional().describe('create: kept with the plan: {files, constraints, conversation: excerpt}'),
   values: record.optional(),
   start: z.boolean().optional(),
@@ -106,11 +106,11 @@ export const planWrite = z.strictObject({
   outcome: name.optional(),
   not_mine: names.optional().describe('report: changed outside `write`, but not by you'),
   criterion: text.optional(),
-  scope: z.enum(MEMORY_SCOPES).optional(),
+  scope: z.enum(['project', 'user']).optional(),
   text: text.optional(),
   fields: z.array(field).max(50).optional(),
   token: name.optional().describe('from claim'),
-  preview: z.boolean().optional().describe('change nothing, show what would change'),
+  preview: z.boolean().optional().describe('only show what would change'),
   expected_revision: z.int().min(0).optional(),
   key: name.optional().describe('same key = done once'),
   max_tokens: maxTokens,
