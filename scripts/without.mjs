@@ -15,6 +15,7 @@ import { dirname, join, resolve } from 'node:path'
 const TRIES = {
   agents: ['agents'],
   dialects: ['validate', 'steps.md'],
+  memory: ['memory', 'search'],
   models: ['models'],
   pictures: ['graph', 'plan.yaml', '--svg'],
   planners: ['plan', 'fix it'],

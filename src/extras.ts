@@ -25,7 +25,7 @@ const EXTRAS: Extras = {
   },
   memory: {
     open: () => import('./extras/memory/open-memory.ts'),
-    commands: () => import('./extras/memory/memory-commands.ts'),
+    commands: () => import('./extras/memory/commands/memory-commands.ts'),
     routes: () => import('./extras/memory/memory-routes.ts'),
   },
   models: {

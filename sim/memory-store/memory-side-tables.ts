@@ -236,11 +236,12 @@ export function memoryMemories(disk: MemoryDisk): MemoryTable {
     expire(before) {
       for (const [key, { expiresAt }] of disk.memories) if (expiresAt !== null && expiresAt <= before) drop(key)
     },
-    find: ({ places, words, among, lacks, before = Number.POSITIVE_INFINITY, now, limit }) =>
+    find: ({ places, words, among, lacks, before = Number.POSITIVE_INFINITY, after = 0, now, limit }) =>
       [...disk.memories.values()]
         .filter(
           item =>
             item.no < before &&
+            item.no > after &&
             places.some(place => isIn(place)(item)) &&
             (item.expiresAt === null || item.expiresAt > now) &&
             (words === undefined || holdsWords(item.text, words)) &&

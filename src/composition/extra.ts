@@ -2,7 +2,7 @@
 // The list itself is src/extras.ts.
 
 import type { Failure } from '../domain/result.ts'
-import type { MemoryExtra } from '../engine/memory/memory.ts'
+import type { MemoryExtra } from '../engine/memory.ts'
 import type { Publishers } from '../engine/notifications/publisher.ts'
 import type { Dialects } from '../format/plan/dialect.ts'
 import type { Pictures } from '../operations/pictures.ts'

@@ -10,7 +10,7 @@ import type { AnyQuery, Engine, EngineInProcess, KillSwitch, SubmitOptions } fro
 import { lazy } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { haltRefusal, killSwitch } from './loop/kill-switch.ts'
-import type { Memory } from './memory/memory.ts'
+import type { Memory } from './memory.ts'
 import { ORDERS, raiseDue, rowOf } from './order-table.ts'
 import type { Order, OrderType, Submitted } from './orders.ts'
 import { offerAnswers } from './permissions/inbox-answers.ts'

@@ -15,7 +15,7 @@ import type { Snapshots, Workspace } from '../workspace/workspace.ts'
 import type { Facts } from './attempts/preconditions.ts'
 import type { Clock } from './clock.ts'
 import type { LifeSigns } from './files/life-signs.ts'
-import type { MemoryRoom } from './memory/memory.ts'
+import type { MemoryRoom } from './memory.ts'
 import type { Publisher, Tracer } from './notifications/publisher.ts'
 
 export interface Rooms {

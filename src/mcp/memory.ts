@@ -1,8 +1,7 @@
 // Memory for agents: read with `plan_read`, written with `plan_write`, and in the words of older clients. Everything in it is shown as data.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
-import type { SubmitOptions } from '../engine/engine.ts'
-import type { FoundMemory, Memory } from '../engine/memory/memory.ts'
+import type { FoundMemory, Memory, SubmitOptions } from '../engine/engine.ts'
 import type { CompatMemoryInput, PlanReadInput, PlanWriteInput } from '../format/wire/agent-tools.ts'
 import { clean, cleanBlock, DATA_NOTE, withinBudget } from './plan-text.ts'
 import { findPlanInHand, PlanNotNamed, Refused, type Room, ToolError, type Written } from './room.ts'

@@ -4,8 +4,6 @@
 import type { Millis } from '../domain/id.ts'
 import type { MemoryScope } from '../domain/memory/memory-items.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import { limitOf } from './cursor.ts'
-import { eachLoaded, type Transactions } from './tables.ts'
 
 /** Whose memory: the id of the plan, the workspace (empty where the store has only one), or the person. */
 export interface MemoryPlace {
@@ -36,6 +34,7 @@ export interface MemoryQuery {
   /** Only items that have no vector of this model. */
   readonly lacks?: string
   readonly before?: number | undefined
+  readonly after?: number
   readonly now: Millis
   readonly limit?: number
 }
@@ -83,47 +82,6 @@ export interface Memories {
   /** Those of items that are gone meanwhile are dropped. */
   putVectors(vectors: readonly MemoryVector[], model: string): Promise<void>
   vectors(query: VectorQuery): Promise<readonly NumberedVector[]>
-}
-
-/** `now`: expired items are removed for good with the next write. */
-export function memoriesOn({
-  transactions,
-  clock,
-}: {
-  readonly transactions: Transactions
-  readonly clock: { readonly now: () => Millis }
-}): Memories {
-  return {
-    put: (record, text, check) =>
-      transactions.write(({ memories }) => {
-        const refusal = check?.(memories.get(record, record.key)) ?? null
-        if (refusal !== null) return refusal
-        memories.expire(clock.now())
-        memories.put(record, text)
-        return null
-      }),
-    get: async (places, keys) =>
-      await transactions.read(({ memories }) =>
-        eachLoaded(
-          places.flatMap(place => keys.map(key => ({ place, key }))),
-          ({ place, key }) => memories.get(place, key),
-        ).filter(item => item !== null),
-      ),
-    find: async query =>
-      await transactions.read(({ memories }) => memories.find({ ...query, limit: limitOf(query.limit, 20, 5_000) })),
-    remove: (place, key, when = () => true) =>
-      transactions.write(({ memories }) => {
-        const item = memories.get(place, key)
-        if (item === null || !when(item)) return false
-        memories.remove(place, key)
-        return true
-      }),
-    putVectors: (vectors, model) =>
-      transactions.write(({ memories }) => {
-        for (const vector of vectors) memories.putVector(vector, model)
-      }),
-    vectors: async query => await transactions.read(({ memories }) => memories.vectors(query)),
-  }
 }
 
 export const vectorBytes = ({ vector }: MemoryVector): Uint8Array =>

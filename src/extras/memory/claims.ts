@@ -13,7 +13,7 @@ const FOLDER = 'kb'
 const FILES_MAX = 500
 const BYTES_MAX = 64 * 1024
 const TEXT_MAX = 2_000
-const FRONT = /^\uFEFF?---[ \t]*\r?\n([^]*?)^---[ \t]*\r?$/m
+const FRONT = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$/m
 
 /** Links are not followed. */
 export function readClaims(root: string): readonly MemoryItem[] {

@@ -37,6 +37,8 @@ const PLACES_MAX = 8
 export class Meanings {
   readonly #models: Pick<Models, 'list' | 'open'>
   readonly #known = new Map<string, Vectors>()
+  /** Up to this number every item of a place has a vector of the model. */
+  readonly #whole = new Map<string, number>()
 
   constructor(models: Pick<Models, 'list' | 'open'>) {
     this.#models = models
@@ -51,7 +53,7 @@ export class Meanings {
     let asked: readonly number[] | null = null
     let lacking = 0
     for (let requests = 0; requests < REQUESTS_MAX && (asked === null || lacking > 0); requests++) {
-      const bare = await withoutVector(parts, { ...question, model })
+      const bare = await this.#withoutVector(parts, { ...question, model })
       const texts = [...(asked === null ? [question.text] : []), ...bare.map(({ item }) => question.textOf(item))]
       if (texts.length === 0) break
       const answer = await opened.model.embed({ texts: texts.map(text => text.slice(0, TEXT_MAX)) })
@@ -68,6 +70,28 @@ export class Meanings {
     }
     const near = await this.#nearest(parts, model, unit(asked!), question)
     return lacking === 0 ? { near, model } : { near, model, note: 'some items have no vector yet: search again' }
+  }
+
+  /** At most `TEXTS_MAX`. A process looks through all items once, then only through newer ones. */
+  async #withoutVector(
+    parts: readonly Part[],
+    { model, now }: { readonly model: string; readonly now: number },
+  ): Promise<readonly { readonly store: Memories; readonly item: StoredMemory }[]> {
+    const found: { readonly store: Memories; readonly item: StoredMemory }[] = []
+    for (const { store, places } of parts) {
+      for (const place of places) {
+        const key = JSON.stringify([place.scope, place.owner, model])
+        const after = this.#whole.get(key) ?? 0
+        const limit = TEXTS_MAX - found.length
+        if (limit <= 0) break
+        const [newest] = await store.find({ places: [place], after, now, limit: 1 })
+        if (newest === undefined) continue
+        const items = await store.find({ places: [place], lacks: model, after, now, limit })
+        if (items.length === 0) this.#whole.set(key, newest.no)
+        for (const item of items) found.push({ store, item })
+      }
+    }
+    return found
   }
 
   async #nearest(
@@ -123,19 +147,6 @@ const AMONG_MAX = 2_000
 const wordsInstead = (model: string, why: string): Asked => ({
   note: `found by words, because ${model} was not asked: ${why}`,
 })
-
-async function withoutVector(
-  parts: readonly Part[],
-  { model, now }: { readonly model: string; readonly now: number },
-): Promise<readonly { readonly store: Memories; readonly item: StoredMemory }[]> {
-  const found: { readonly store: Memories; readonly item: StoredMemory }[] = []
-  for (const { store, places } of parts) {
-    const limit = TEXTS_MAX - found.length
-    if (limit > 0)
-      for (const item of await store.find({ places, lacks: model, now, limit })) found.push({ store, item })
-  }
-  return found
-}
 
 /** Of length one, so that the product of two of them is the cosine. */
 function unit(numbers: readonly number[]): Float32Array {

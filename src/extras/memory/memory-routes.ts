@@ -2,7 +2,7 @@
 
 import type { TaskName } from '../../domain/id.ts'
 import type { MemoryItem } from '../../domain/memory/memory-items.ts'
-import * as wire from '../../format/wire/memory.ts'
+import * as wire from '../../format/wire/health.ts'
 import { refused } from '../../server/problem.ts'
 import { type AnyRoute, ok, route, under } from '../../server/route.ts'
 import { iso } from '../../server/wire-names.ts'

@@ -3,7 +3,7 @@
 
 import { MEMORY_SCOPES, type MemoryItem } from '../../domain/memory/memory-items.ts'
 import { refuse } from '../../domain/refusal.ts'
-import type { FoundMemory, MemoryExtra, MemoryRoom, MemorySearch } from '../../engine/memory/memory.ts'
+import type { FoundMemory, MemoryExtra, MemoryRoom, MemorySearch } from '../../engine/memory.ts'
 import type { Memories, MemoryPlace, StoredMemory } from '../../stores/memories.ts'
 import { holdsWords, wordsOf } from '../../stores/search/words.ts'
 import { readClaims } from './claims.ts'
@@ -68,7 +68,7 @@ export function openMemory({ store, user, models, now, root }: Options): MemoryR
         query.before === undefined
           ? claims(places).filter(item => words === undefined || holdsWords(textOf(item), words))
           : []
-      const near = query.before !== undefined || query.wordsOnly === true ? null : await meant(parts, query, limit)
+      const near = query.before !== undefined || query.wordsOnly === true ? null : await byMeaning(parts, query, limit)
       if (near !== null && 'items' in near)
         return { ...near, items: [...near.items, ...claimed].slice(0, limit), by: 'meaning', next: null }
       // Characters that are no words find nothing.
@@ -79,8 +79,8 @@ export function openMemory({ store, user, models, now, root }: Options): MemoryR
 
     async forget(place, key, question) {
       const kept = await storeOf(place, false)
-      const isMeant = (item: StoredMemory) => question === undefined || itemOf(item).source.question === question
-      return (await kept?.remove(place, key, isMeant)) === true
+      const isThat = (item: StoredMemory) => question === undefined || itemOf(item).source.question === question
+      return (await kept?.remove(place, key, isThat)) === true
     },
 
     async close() {
@@ -89,7 +89,7 @@ export function openMemory({ store, user, models, now, root }: Options): MemoryR
   }
 
   /** Nearest first. Null: no model is configured; a note says why it could not be asked. */
-  async function meant(
+  async function byMeaning(
     parts: readonly Part[],
     { text }: MemorySearch,
     limit: number,

@@ -13,13 +13,14 @@ export function sqlMemories(sql: Sql): Pick<MemoryTable, 'get' | 'find' | 'vecto
       const row = sql.prepare(text).get(scope, owner, key)
       return row === undefined ? null : memoryOf(row)
     },
-    find({ places, words, among, lacks, before, now, limit }) {
+    find({ places, words, among, lacks, before, after, now, limit }) {
       if (places.length === 0) return []
       const where = new Conditions()
       const isFound = words !== undefined && words.length > 0
       if (isFound) where.add('w.memory_words MATCH ?', sql.matching(words, 'log'))
       const no = isFound ? 'w.rowid' : 'm.memory_no'
       where.add(`${no} < ?`, before)
+      where.add(`${no} > ?`, after)
       const [first, ...others] = places
       const owned = '(m.scope = ? AND m.owner = ?)'
       where.add(

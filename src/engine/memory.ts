@@ -1,13 +1,13 @@
 // The interface of memory by key. `MemoryRoom` is implemented by `extras/memory` and knows no callers; `Memory` is what a caller has of it,
-// see own-memory.ts.
+// see memory/own-memory.ts.
 
-import type { Actor, Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
-import type { Json } from '../../domain/json.ts'
-import type { MemoryItem, MemoryScope } from '../../domain/memory/memory-items.ts'
-import type { Refusal } from '../../domain/refusal.ts'
-import type { Models } from '../../runners/models.ts'
-import type { Memories, MemoryPlace } from '../../stores/memories.ts'
-import type { SubmitOptions } from '../engine.ts'
+import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { Json } from '../domain/json.ts'
+import type { MemoryItem, MemoryScope } from '../domain/memory/memory-items.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Models } from '../runners/models.ts'
+import type { Memories, MemoryPlace } from '../stores/store.ts'
+import type { SubmitOptions } from './engine.ts'
 
 export interface MemoryRoom {
   /** Replaces the item of its key; but what is not trusted never replaces what is. Null, or why not. */

@@ -1,13 +1,13 @@
 // `planfold memory set|get|search|forget`. What is not trusted is marked, and each of its lines is quoted.
 
-import { answer, type Context, EXIT, printNote, refused, usage, withState } from '../../cli/command.ts'
-import { dateAndTime } from '../../cli/terminal/elapsed-time.ts'
-import type { Sha256, TaskName } from '../../domain/id.ts'
-import { defined, type Json, orElse } from '../../domain/json.ts'
-import { MEMORY_VALUE_MAX_BYTES, type MemoryItem, type MemoryScope } from '../../domain/memory/memory-items.ts'
-import type { FoundMemory } from '../../engine/memory/memory.ts'
-import { escapeForTerminal } from '../../safety/text/terminal.ts'
-import { FORGOTTEN } from './forgotten.ts'
+import { answer, type Context, EXIT, printNote, refused, usage, withState } from '../../../cli/command.ts'
+import { dateAndTime } from '../../../cli/terminal/elapsed-time.ts'
+import type { Sha256, TaskName } from '../../../domain/id.ts'
+import { defined, type Json, orElse } from '../../../domain/json.ts'
+import { MEMORY_VALUE_MAX_BYTES, type MemoryItem, type MemoryScope } from '../../../domain/memory/memory-items.ts'
+import type { FoundMemory } from '../../../engine/memory.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { FORGOTTEN } from '../forgotten.ts'
 
 interface Place {
   readonly scope?: MemoryScope
@@ -87,7 +87,7 @@ export async function search(context: Context, words: readonly string[], options
 type Recall = Parameters<Parameters<Parameters<typeof withState<number>>[2]>[0]['engine']['memory']['recall']>[0]
 
 async function recall(context: Context, query: Recall): Promise<number> {
-  // Not only to read: it is in somebody's name, and new vectors are kept.
+  // Not only to read: it is in the name of a person, and new vectors are kept.
   return await withState(context, { create: false }, async ({ engine }) => {
     const found = await engine.memory.recall(query)
     if (found.refusal !== undefined) throw refused(found.refusal)

@@ -1,10 +1,10 @@
 // The options and help of `planfold memory set|get|search|forget`.
 
 import { type Command, Option } from 'commander'
-import { count, duration, PLAN } from '../../cli/commands/option-values.ts'
-import type { Act } from '../../cli/context.ts'
-import { commandAt } from '../../cli/help.ts'
-import { MEMORY_SCOPES } from '../../domain/memory/memory-items.ts'
+import { count, duration, PLAN } from '../../../cli/commands/option-values.ts'
+import type { Act } from '../../../cli/context.ts'
+import { commandAt } from '../../../cli/help.ts'
+import { MEMORY_SCOPES } from '../../../domain/memory/memory-items.ts'
 
 export function addCommands(program: Command, act: Act): void {
   const memory = commandAt(program, ['memory'])
@@ -24,12 +24,12 @@ export function addCommands(program: Command, act: Act): void {
     .option('--task <task>', 'the task of the plan that it comes from')
     .option('--artifact <sha256>', 'the hash of the stored contents that it comes from')
     .addOption(new Option('--expires <time>', 'forget it after so long: 30d').argParser(duration))
-    .action(act(async () => (await import('./commands.ts')).set))
+    .action(act(async () => (await import('./memory.ts')).set))
 
   place(memory.command('get'))
     .description('show what is remembered under keys: of the plan, the project and you, in this order')
     .argument('<keys...>', 'the keys')
-    .action(act(async () => (await import('./commands.ts')).get))
+    .action(act(async () => (await import('./memory.ts')).get))
 
   place(memory.command('search'))
     .description('find what is remembered, by words; by meaning where your settings name a model for vectors')
@@ -37,10 +37,10 @@ export function addCommands(program: Command, act: Act): void {
     .option('--words', 'only by words: ask no model')
     .addOption(new Option('--limit <number>', 'at most so many').argParser(count).default(20))
     .option('--page <page>', 'the page after another one, as it said')
-    .action(act(async () => (await import('./commands.ts')).search))
+    .action(act(async () => (await import('./memory.ts')).search))
 
   place(memory.command('forget'))
     .description('remove what is remembered under a key')
     .argument('<key>', 'the key')
-    .action(act(async () => (await import('./commands.ts')).forget))
+    .action(act(async () => (await import('./memory.ts')).forget))
 }
