@@ -98,8 +98,11 @@ async function measure(what: string, query: () => string, wordsOnly: boolean): P
   }
   const { user, system } = process.cpuUsage(cpu)
   times.sort((a, b) => a - b)
-  const at = (part: number): string => `${times[Math.min(times.length - 1, Math.floor(times.length * part))]!.toFixed(1)} ms`
-  console.log(`${what}: median ${at(0.5)}, p95 ${at(0.95)}, ${(found / QUERIES).toFixed(1)} items each, ${((user + system) / 1000 / QUERIES).toFixed(1)} ms of CPU, load ${loadavg()[0]!.toFixed(1)}`)
+  const at = (part: number): string =>
+    `${times[Math.min(times.length - 1, Math.floor(times.length * part))]!.toFixed(1)} ms`
+  console.log(
+    `${what}: median ${at(0.5)}, p95 ${at(0.95)}, ${(found / QUERIES).toFixed(1)} items each, ${((user + system) / 1000 / QUERIES).toFixed(1)} ms of CPU, load ${loadavg()[0]!.toFixed(1)}`,
+  )
 }
 
 await measure('by one word', word, true)

@@ -1,5 +1,5 @@
 // The interface of memory by key. `MemoryRoom` is implemented by `extras/memory` and knows no callers; `Memory` is what a caller has of it,
-// see memory/own-memory.ts.
+// see permissions/own-memory.ts.
 
 import type { Actor, Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
@@ -56,7 +56,9 @@ export interface FoundMemory {
 
 export interface Memory {
   remember(item: NewMemory): Promise<Remembered>
-  recall(query: MemoryRecall): Promise<(FoundMemory & { readonly refusal?: never }) | { readonly refusal: Refusal }>
+  recall(
+    query: MemoryRecall,
+  ): Promise<(FoundMemory & { readonly refusal?: never }) | { readonly refusal: Refusal; readonly items?: undefined }>
   forget(
     item: Pick<NewMemory, 'scope' | 'plan' | 'key'>,
   ): Promise<{ readonly ok: true; readonly removed: boolean } | { readonly ok: false; readonly refusal: Refusal }>

@@ -17,10 +17,10 @@ import { redactor, secretsIn } from '../../safety/secrets/redaction.ts'
 import { sandboxAtStart } from '../attempts/attempt-sandbox.ts'
 import { placeFor } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
-import { memoryNow } from '../memory/read-memory.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
 import { submitted, type Writing, writerOf } from '../write-order.ts'
+import { memoryNow } from './read-memory.ts'
 
 // Larger plans yield to the event loop before they are written.
 

@@ -20,11 +20,11 @@ import { redactJson, redactor, secretsIn } from '../../safety/secrets/redaction.
 import type { MemoryPlace } from '../../stores/store.ts'
 import type { EngineInProcess } from '../engine.ts'
 import { refuseProgram } from '../gates/machine-answer.ts'
+import { type Memory, type MemoryRoom, type NewMemory, personOf, projectOf } from '../memory.ts'
 import type { Orders, Submitted } from '../orders.ts'
 import { deny, denyWithout, requireRight } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 import { noPlanRefusal } from '../write-order.ts'
-import { type Memory, type MemoryRoom, type NewMemory, personOf, projectOf } from '../memory.ts'
 
 type Own = Pick<EngineInProcess, 'ask' | 'caller' | 'submit'>
 

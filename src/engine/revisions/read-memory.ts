@@ -6,8 +6,8 @@ import { MEMORY_SCOPES, memoryKeys, type ReadMemory } from '../../domain/memory/
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { MemoryPlace } from '../../stores/store.ts'
-import type { Rooms } from '../rooms.ts'
 import { projectOf } from '../memory.ts'
+import type { Rooms } from '../rooms.ts'
 
 /** Each key of plan, project and user, in this order, of what is trusted. Empty if nothing changed since the last reading. */
 export async function memoryNow(
