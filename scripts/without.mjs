@@ -16,6 +16,7 @@ const TRIES = {
   agents: ['agents'],
   artifacts: ['artifact', 'list'],
   dialects: ['validate', 'steps.md'],
+  memory: ['memory', 'search'],
   models: ['models'],
   pictures: ['graph', 'plan.yaml', '--svg'],
   planners: ['plan', 'fix it'],

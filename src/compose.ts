@@ -10,11 +10,13 @@ import { databaseOf, workspaceIdIn } from './composition/database.ts'
 import { ABOUT, type Environment, failpointOf, leaseMsOf, quotaOf } from './composition/environment.ts'
 import { onceEach, whenAsked } from './composition/lazy-room.ts'
 import { locate, makeStateDir, NoState } from './composition/state-folder.ts'
+import { userStore } from './composition/user-store.ts'
 import { agentProgram, type Programs } from './domain/result.ts'
 import { systemClock } from './engine/clock.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import { LifeSignFiles } from './engine/files/life-signs.ts'
 import { WorkerLocal } from './engine/loop/worker.ts'
+import type { MemoryRoom } from './engine/memory.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Publisher, Publishers } from './engine/notifications/publisher.ts'
 import type { AnswerOf } from './engine/queries.ts'
@@ -81,6 +83,18 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     options.caller,
   ])
   const tree = processTree()
+  let openedMemory: MemoryRoom | null = null
+  const memory = whenAsked<MemoryRoom>(async () => {
+    openedMemory ??= (await openExtra('memory')).openMemory({
+      store: store.memories,
+      // On one that several share, people's memory is in it.
+      user: async create => (database === undefined ? await userStore(opening, environment, { create }) : store),
+      models,
+      now: clock.now,
+      root,
+    })
+    return openedMemory
+  })
   const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
   const models = modelsAt({ environment, root, stateDir })
   const runners = openRunners({
@@ -116,6 +130,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     signs: new LifeSignFiles({ stateDir, now: clock.now }),
     clock,
     random: randomBytes,
+    memory,
     root,
     stateDir,
     ...(workspace === null
@@ -159,6 +174,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     async close() {
       await worker.close()
       await tracer?.flush()
+      await openedMemory?.close()
       await store.close()
     },
   }
@@ -190,7 +206,7 @@ export const modelsAt = (place: ModelsPlace): Models =>
 const refused = { ok: false, failure: missingFailure('models') } as const
 
 const noModels: Models = {
-  list: async () => ({ default: null, models: [], providers: [], file: null, faults: [] }),
+  list: async () => ({ default: null, embedding: null, models: [], providers: [], file: null, faults: [] }),
   open: async () => refused,
   openGateway: async () => refused,
   calls: async () => [],

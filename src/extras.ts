@@ -28,6 +28,11 @@ const EXTRAS: Extras = {
     open: () => import('./extras/dialects/dialects.ts'),
     commands: () => import('./extras/dialects/commands/dialect-commands.ts'),
   },
+  memory: {
+    open: () => import('./extras/memory/open-memory.ts'),
+    commands: () => import('./extras/memory/commands/memory-commands.ts'),
+    routes: () => import('./extras/memory/memory-routes.ts'),
+  },
   models: {
     open: () => import('./extras/models/models.ts'),
     commands: () => import('./extras/models/commands/models-commands.ts'),

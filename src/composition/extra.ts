@@ -2,6 +2,7 @@
 // The list itself is src/extras.ts.
 
 import type { Failure } from '../domain/result.ts'
+import type { MemoryExtra } from '../engine/memory.ts'
 import type { Publishers } from '../engine/notifications/publisher.ts'
 import type { Dialects } from '../format/plan/dialect.ts'
 import type { Pictures } from '../operations/pictures.ts'
@@ -14,6 +15,7 @@ export interface Doors {
   /** It adds commands and routes only. */
   readonly artifacts: object
   readonly dialects: Dialects
+  readonly memory: MemoryExtra
   readonly models: ModelsExtra
   readonly pictures: Pictures
   readonly planners: Planning & ServicePlanning & ToolPlanning & GoalList
@@ -50,6 +52,10 @@ const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly
   agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
   artifacts: { what: 'artifacts as files', commands: ['artifact'] },
   dialects: { what: 'formats of other tools', commands: ['import'] },
+  memory: {
+    what: 'memory by key',
+    commands: ['memory set', 'memory get', 'memory search', 'memory forget'],
+  },
   models: { what: 'language models', commands: ['models'] },
   pictures: { what: 'pictures' },
   planners: { what: 'planners and goals', commands: ['do', 'plan'] },

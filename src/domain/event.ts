@@ -6,6 +6,7 @@ import type { Amounts, AskedBudget } from './budget/amounts.ts'
 import type { ForkAdopted, Rollback, RollbackOutcome } from './command.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { ProposedMemory, ReadMemory } from './memory/memory-items.ts'
 import type { AskedAddress, NetworkDecided } from './network-decision.ts'
 import type {
   Action,
@@ -135,6 +136,8 @@ export interface Question {
   readonly budget?: AskedBudget
   /** Asked by Planfold: do these changes outside the scope of a claimed task belong to it? */
   readonly outside?: { readonly paths: readonly string[] }
+  /** An agent wants this to be remembered beyond its plan. Kept when a person says so. */
+  readonly memory?: ProposedMemory
 }
 
 /** A revision that has not taken effect. Valid only while `base` is the plan's hash. */
@@ -260,6 +263,8 @@ export type Event =
       readonly writer?: Writer
       readonly others?: readonly TaskName[]
       readonly stamp?: WorkspaceStamp
+      /** What a started plan read of its `memory.keys`, if that changed. */
+      readonly memory?: ReadMemory
     }
   /** Tasks that had ended when the plan was written. */
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
@@ -276,6 +281,8 @@ export type Event =
       readonly policy?: readonly PolicyLayer[]
       /** Its budget is counted. Absent in older journals. */
       readonly budget?: 'kept'
+      /** What it read of its `memory.keys`. Absent: nothing. */
+      readonly memory?: ReadMemory
       readonly stamp?: WorkspaceStamp
     }
   | {

@@ -10,6 +10,7 @@ import type { AnyQuery, Engine, EngineInProcess, KillSwitch, SubmitOptions } fro
 import { lazy } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { haltRefusal, killSwitch } from './loop/kill-switch.ts'
+import type { Memory } from './memory.ts'
 import { ORDERS, raiseDue, rowOf } from './order-table.ts'
 import type { Order, OrderType, Submitted } from './orders.ts'
 import { offerAnswers } from './permissions/inbox-answers.ts'
@@ -47,6 +48,15 @@ export class EngineLocal implements EngineInProcess {
 
   get sessions(): Engine['sessions'] {
     return ownSessions(this.#rooms.store, this.caller)
+  }
+
+  get memory(): Memory {
+    const own = async () => (await lazy.ownMemory()).ownMemory(this.#rooms, this)
+    return {
+      remember: async item => await (await own()).remember(item),
+      recall: async query => await (await own()).recall(query),
+      forget: async item => await (await own()).forget(item),
+    }
   }
 
   get goals(): Engine['goals'] {

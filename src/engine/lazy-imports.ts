@@ -32,6 +32,7 @@ export const lazy = {
   audit: lazily(() => import('./records/audit.ts')),
   performRollback: lazily(() => import('./rollback/perform-rollback.ts')),
   machineAnswer: lazily(() => import('./gates/machine-answer.ts')),
+  ownMemory: lazily(() => import('./permissions/own-memory.ts')),
   reach: lazily(() => import('./attempts/reach.ts')),
   agentHomes: lazily(() => import('./files/agent-homes.ts')),
   agentAttemptTools: lazily(() => import('./attempts/agent-attempt-tools.ts')),

@@ -58,6 +58,8 @@ export async function planRead(room: Room, input: PlanReadInput): Promise<string
       return await answerText(room, input)
     case 'why':
       return await whyText(room, input)
+    case 'memory':
+      return await (await import('./memory.ts')).memoryText(room, input)
     case 'changes':
       return await changes(room, input)
     default: {

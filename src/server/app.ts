@@ -55,6 +55,7 @@ function noteReplays(engine: EngineInProcess): Noting {
     close: () => engine.close(),
     killSwitch: engine.killSwitch,
     sessions: stream(engine.sessions),
+    memory: engine.memory,
     goals: stream(engine.goals),
   })
   return {

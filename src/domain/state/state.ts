@@ -5,6 +5,7 @@ import type { Rollback } from '../command.ts'
 import type { Claim, Consent, Evaluation, Feedback, GateQuestion, Proposal, Question, Upload, Vote } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
+import type { ReadMemory } from '../memory/memory-items.ts'
 import type { NetworkPermit } from '../network-decision.ts'
 import type { Authors, PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
 import type { PolicyLayer } from '../policy/policy-layer.ts'
@@ -96,6 +97,8 @@ export interface PlanState {
   authors: Authors
   /** The policy layers around the plan, as read when it was started, or last resumed or reopened. */
   layers: readonly PolicyLayer[]
+  /** What expressions read: recorded when it was started, or last resumed, reopened or revised. */
+  memory: ReadMemory
   place: string | null
   /** Attempts begun, and how often tasks were reopened, all tasks of one event counting once; both since the plan was last reopened. */
   attempts: number

@@ -10,7 +10,7 @@ import { engineDoorRoutes } from './engine.ts'
 import { eventRoutes } from './events.ts'
 import { forkRoutes } from './forks.ts'
 import { budgetRoutes, gateRoutes } from './gates.ts'
-import { haltRoutes, healthRoutes, memoryRoutes, observingRoutes } from './health.ts'
+import { haltRoutes, healthRoutes, observingRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { inboxRoutes, proposalRoutes } from './inbox.ts'
 import { blobRoutes, logRoutes } from './logs.ts'
@@ -54,7 +54,6 @@ const OWN: readonly ListedRoute[] = [
   ...under('artifacts', blobRoutes),
   ...under('audit', auditRoutes),
   ...under('halt', haltRoutes),
-  ...under('memory', memoryRoutes),
 ]
 
 /** With those of the extras, which are loaded then and stand before the others of their noun. */

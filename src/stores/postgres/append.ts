@@ -2,6 +2,7 @@
 // rule relied on, then its writes. An item whose guard fails is passed over whole, and its rule runs again; the others commit.
 
 import type { AttemptChange, PlanRecord, TaskRecord } from '../journal/projection.ts'
+import type { MemoryPlace, MemoryRecord } from '../memories.ts'
 import type { Doc, Step } from '../search/search-tables.ts'
 import { OFF_COURSE } from '../sql/sql.ts'
 import type { Halt, LogChunk, Position } from '../store.ts'
@@ -24,6 +25,7 @@ export type Guard =
   | { readonly g: 'claim'; readonly no: number; readonly ordinal: number; readonly expires: number | null }
   | { readonly g: 'marks'; readonly position: number; readonly log: number }
   | { readonly g: 'halted'; readonly is: boolean }
+  | { readonly g: 'memory'; readonly place: MemoryPlace; readonly key: string; readonly memory: number | null }
 
 /** The version; with a fence also the owner, whose lease must not have run out. */
 interface HeadGuard {
@@ -108,6 +110,16 @@ export type Write =
     }
   | { readonly w: 'marks'; readonly position: number; readonly log: number }
   | { readonly w: 'clear-index' }
+  | { readonly w: 'memory'; readonly row: MemoryRecord; readonly text: string; readonly words: string }
+  | { readonly w: 'forget-memory'; readonly place: MemoryPlace; readonly key: string }
+  | { readonly w: 'expire-memory'; readonly before: number }
+  | {
+      readonly w: 'memory-vector'
+      readonly no: number
+      readonly model: string
+      readonly dimension: number
+      readonly vector: string
+    }
   | { readonly w: 'halt'; readonly halt: Halt }
   | { readonly w: 'lift' }
   | { readonly w: 'home'; readonly no: number; readonly host: string }
@@ -214,6 +226,10 @@ BEGIN
     PERFORM 1 FROM caught_up WHERE position = (guard->>'position')::bigint AND log = (guard->>'log')::bigint FOR UPDATE;
     RETURN FOUND;
   WHEN 'halted' THEN RETURN EXISTS (SELECT 1 FROM halts) = (guard->>'is')::boolean;
+  WHEN 'memory' THEN
+    SELECT memory_no INTO seen FROM memories WHERE scope = guard->'place'->>'scope' AND owner = guard->'place'->>'owner'
+      AND key = guard->>'key' FOR UPDATE;
+    RETURN seen IS NOT DISTINCT FROM (guard->>'memory')::bigint;
   END CASE;
 END $$;
 
@@ -337,6 +353,19 @@ BEGIN
   WHEN 'marks' THEN UPDATE caught_up SET position = (write->>'position')::bigint, log = (write->>'log')::bigint;
   WHEN 'clear-index' THEN
     DELETE FROM docs; DELETE FROM log_docs; DELETE FROM log_words; DELETE FROM steps; DELETE FROM caught_up;
+  WHEN 'memory' THEN
+    DELETE FROM memories WHERE scope = r->>'scope' AND owner = r->>'owner' AND key = r->>'key';
+    INSERT INTO memories (scope, owner, key, at, expires_at, body, text, memory_words)
+      VALUES (r->>'scope', r->>'owner', r->>'key', (r->>'at')::bigint, (r->>'expiresAt')::bigint, r->>'body', write->>'text',
+        (write->>'words')::tsvector);
+  WHEN 'forget-memory' THEN
+    DELETE FROM memories WHERE scope = write->'place'->>'scope' AND owner = write->'place'->>'owner' AND key = write->>'key';
+  WHEN 'expire-memory' THEN DELETE FROM memories WHERE expires_at <= (write->>'before')::bigint;
+  WHEN 'memory-vector' THEN
+    DELETE FROM memory_vectors WHERE memory_no = (write->>'no')::bigint AND model = write->>'model';
+    INSERT INTO memory_vectors (memory_no, model, dimension, vector)
+      SELECT memory_no, write->>'model', (write->>'dimension')::int, decode(write->>'vector', 'base64')
+      FROM memories WHERE memory_no = (write->>'no')::bigint;
   WHEN 'halt' THEN INSERT INTO halts (by, at, reason) SELECT by, at, reason FROM jsonb_to_record(write->'halt') AS h(by text, at bigint, reason text);
   WHEN 'lift' THEN DELETE FROM halts;
   WHEN 'home' THEN UPDATE heads SET home = write->>'host' WHERE plan_no = no;
@@ -346,6 +375,7 @@ BEGIN
         (SELECT max(position) FROM entries e WHERE e.plan_no = no)
       FROM plans p JOIN heads h USING (plan_no) WHERE p.plan_no = no;
     DELETE FROM log_words WHERE rowid IN (SELECT seq FROM task_logs WHERE plan_no = no);
+    DELETE FROM memories WHERE scope = 'plan' AND owner = (SELECT id FROM plans WHERE plan_no = no);
     ${OF_A_PLAN.map(table => `DELETE FROM ${table} WHERE plan_no = no;`).join(' ')}
   END CASE;
 END $$;

@@ -19,9 +19,11 @@ import { offCourse } from './append.ts'
 import { BlobsPostgres } from './blobs-postgres.ts'
 import { connect, type Query, queryOn } from './connection/connection.ts'
 import { migrate } from './migrate.ts'
+import { wordsIn } from './rows.ts'
 
 /** Columns that are no part of the copy; they follow from the entries. */
 const HEAD = ', at, done, hash'
+const WORDS = ', memory_words'
 /** One process fills a store at a time. */
 const LOCK = 7_052_654
 
@@ -109,7 +111,8 @@ class PostgresCopy extends SqlCopy implements CopyTarget {
 
   async add({ name, columns }: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
     const names = Object.keys(columns).join(', ')
-    const [more, values] = name === 'heads' ? [HEAD, ", 0, 0, ''"] : ['', '']
+    const isMemory = name === 'memories'
+    const [more, values] = name === 'heads' ? [HEAD, ", 0, 0, ''"] : isMemory ? [WORDS, WORDS] : ['', '']
     const bytes = Object.entries(columns).flatMap(([column, type]) => (type === 'bytes' ? [column] : []))
     if (name === 'entries') await this.#refuseConfidential(rows as unknown as readonly Entry[])
     const isKept = name === 'task_logs' ? await this.#keptPlans() : new Set<number>()
@@ -119,6 +122,7 @@ class PostgresCopy extends SqlCopy implements CopyTarget {
     const sent = texts.map(row => ({
       ...row,
       ...Object.fromEntries(bytes.map(column => [column, asBytes(row[column])])),
+      ...(isMemory ? { memory_words: wordsIn(row.text as string, 'log') } : {}),
     }))
     await this.#query(
       `INSERT INTO ${name} (${names}${more}) OVERRIDING SYSTEM VALUE
@@ -141,6 +145,8 @@ class PostgresCopy extends SqlCopy implements CopyTarget {
     for (const [table, column] of [
       ['task_logs', 'seq'],
       ['streams', 'stream_no'],
+      ['memories', 'memory_no'],
+      ['memory_vectors', 'vector_no'],
     ] as const)
       await this.#query(`SELECT setval('${table}_${column}_seq', max(${column})) FROM ${table} HAVING count(*) > 0`)
   }

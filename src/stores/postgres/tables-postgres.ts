@@ -3,7 +3,9 @@
 import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
 import { assigneeOf, type Changes, changesByTask, planRecord, taskRecord } from '../journal/projection.ts'
+import { type MemoryTable, vectorBytes } from '../memories.ts'
 import { sqlLists } from '../sql/lists.ts'
+import { sqlMemories } from '../sql/memories.ts'
 import {
   CLAIM,
   CLAIM_AND_PLAN,
@@ -51,6 +53,7 @@ import {
   UNOWNED,
   versionOf,
   withNames,
+  wordsIn,
 } from './rows.ts'
 import { sqlOn } from './sql-postgres.ts'
 import type { KnownPlan, Recording, WorkingSet } from './working-set.ts'
@@ -440,6 +443,7 @@ export function tablesOn(room: Room): Tables {
       forget: before => wrote({ w: 'forget-keys', before }),
     },
     index: indexOn(answers, sql, room, wrote),
+    memories: memoriesIn(sqlMemories(sql), room, wrote),
     upkeep: {
       plans: () => answers.rows(numberOf, 'SELECT plan_no FROM plans ORDER BY plan_no'),
       prunable: before => {
@@ -465,6 +469,30 @@ export function tablesOn(room: Room): Tables {
       },
       // What a storage engine finds damaged, PostgreSQL reports by itself.
       integrity: () => [],
+    },
+  }
+}
+
+/** An item that was read is guarded: another process may replace it before the commit. */
+function memoriesIn(
+  reads: ReturnType<typeof sqlMemories>,
+  { recording }: Room,
+  wrote: (write: Write) => void,
+): MemoryTable {
+  return {
+    ...reads,
+    get(place, key) {
+      const item = reads.get(place, key)
+      const { scope, owner } = place
+      recording()?.guard({ g: 'memory', place: { scope, owner }, key, memory: item?.no ?? null })
+      return item
+    },
+    put: (row, text) => wrote({ w: 'memory', row, text, words: wordsIn(text, 'log') }),
+    remove: ({ scope, owner }, key) => wrote({ w: 'forget-memory', place: { scope, owner }, key }),
+    expire: before => wrote({ w: 'expire-memory', before }),
+    putVector(vector, model) {
+      const bytes = Buffer.from(vectorBytes(vector)).toString('base64')
+      wrote({ w: 'memory-vector', no: vector.no, model, dimension: vector.vector.length, vector: bytes })
     },
   }
 }

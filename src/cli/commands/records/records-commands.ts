@@ -1,9 +1,9 @@
-// The options and help of the commands that report: inbox, audit, summary.
+// The options and help of the commands that report: inbox, audit, memory, summary.
 
 import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { collectValues, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
+import { collectValues, count, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 import type { InboxAnswerOptions } from '../people/inbox.ts'
 import { since } from '../plans/log.ts'
 
@@ -21,6 +21,7 @@ const wordIn =
 export function addAuditing(program: Command, act: Act): void {
   addInbox(program, act)
   addAudit(program, act)
+  addMemory(program, act)
 
   program
     .command('why')
@@ -155,4 +156,21 @@ Examples:
     .requiredOption('--key-file <file>', KEY)
     .option('--out <file>', 'write the signature to this new file (default: standard output)')
     .action(act(async () => (await import('./audit.ts')).seal))
+}
+
+function addMemory(program: Command, act: Act): void {
+  const memory = program
+    .command('memory')
+    .description('show what earlier plans teach: what people decided')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold memory decisions
+  planfold memory decisions release --json`,
+    )
+  wordIn(memory)('decisions', 'list what people decided at gates, about questions and about proposals, newest first')
+    .argument('[plan]', `${PLAN} (default: all plans)`)
+    .addOption(new Option('--limit <number>', 'at most so many').argParser(count).default(20))
+    .action(act(async () => (await import('./memory.ts')).decisions))
 }
