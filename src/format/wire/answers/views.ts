@@ -174,6 +174,8 @@ export interface GatePage extends Loose {
   readonly definition: JsonObject
   /** The decisions so far, oldest first. */
   readonly decisions: readonly DecisionShown[]
+  /** Reviewers and affected people of the plan, and what it claims about an approval, as sentences. */
+  readonly people: readonly string[]
   readonly consent: {
     /** The hash of what is shown; an approval can be bound to it. */
     readonly hash: string
