@@ -17,6 +17,7 @@ import { LifeSignFiles } from './engine/files/life-signs.ts'
 import { WorkerLocal } from './engine/loop/worker.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Publisher, Publishers } from './engine/notifications/publisher.ts'
+import type { AnswerOf } from './engine/queries.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { findExtra, hasExtra, missingFailure, openExtra, withoutExtra } from './extras.ts'
 import { QueueLocal } from './queues/local.ts'
@@ -220,6 +221,18 @@ function filesIn(
       (await import('./workspace/git/open-git.ts')).openGit({ root, scratch, environment }),
     ),
   }
+}
+
+/** Why lines of a file are there, in a clone without a store: its commits answer. */
+export async function whyInClone(
+  { root, stateDir, environment }: Pick<Rooms, 'root' | 'stateDir' | 'environment'>,
+  ask: { readonly path: string; readonly line?: number },
+): Promise<NonNullable<AnswerOf<'why'>>> {
+  const [{ openGit }, { whyByCommits }] = [
+    await import('./workspace/git/open-git.ts'),
+    await import('./engine/records/why.ts'),
+  ]
+  return await whyByCommits({ root, stateDir, git: openGit({ root, scratch: join(stateDir, 'scratch'), environment }) }, ask)
 }
 
 /** In a folder of our own, commands see its repository or none: never the one our state folder stands in. */

@@ -197,6 +197,12 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     if (state === null || found === undefined) return null
     return await (await import('./records/task-page.ts')).taskChanges(rooms, state, found, which)
   }),
+  why: inspect(async (rooms, { plan, ...ask }) => {
+    const state = plan === undefined ? null : await stateOf(rooms, plan)
+    if (plan !== undefined && state === null) return null
+    const { why } = await import('./records/why.ts')
+    return await why(state === null ? rooms : roomsOf(rooms, state), state?.place ?? null, ask)
+  }),
   consent: inspect(async (rooms, { plan, task }) => {
     const state = await upToDateState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)

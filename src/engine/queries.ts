@@ -30,6 +30,7 @@ import type { AgentStep } from '../domain/views/pages/agent-lines.ts'
 import type { StoredText } from '../domain/views/pages/consent-text.ts'
 import type { ShownState } from '../domain/views/pages/plan-state.ts'
 import type { AttemptFacts, DecisionFacts, LessonFacts } from '../domain/views/pages/task-page.ts'
+import type { Why } from '../domain/views/pages/why-lines.ts'
 import type { ProposalCard } from '../domain/views/proposals.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { WireQueries } from '../format/wire/declarations.ts'
@@ -346,6 +347,8 @@ export interface TaskPage extends Omit<TaskRecord, 'card'> {
   readonly isLogCut: boolean
 }
 
+export type WhyAnswer = { readonly ok: true; readonly why: Why } | { readonly ok: false; readonly refusal: Refusal }
+
 export interface ChangesShown {
   readonly visit: number
   readonly attempt: number
@@ -441,6 +444,8 @@ export interface Answers {
   agentSteps: readonly AgentStep[] | null
   /** What an attempt changed in files, line by line. */
   taskChanges: ChangesShown | null
+  /** Which task, person or commit stands behind the lines of a file. Null: there is no such plan. */
+  why: WhyAnswer | null
   /** The stored question of a gate, with all its texts. Null if it asks for no approval. */
   consent: Consent | null
   /** The diff or command a task would carry out, without doing it. */

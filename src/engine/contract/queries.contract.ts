@@ -33,6 +33,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     agentSteps: { type: 'agentSteps', ...about },
     taskPage: { type: 'taskPage', ...about },
     taskChanges: { type: 'taskChanges', ...about },
+    why: { type: 'why', path: 'a.txt' },
     consent: { type: 'consent', plan, task: 'g' },
     preview: { type: 'preview', plan, task: 'r' },
     replay: { type: 'replay', plan },

@@ -5,6 +5,7 @@ import { isA, type Json } from '../../domain/json.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { holderOf, reservedByOthers } from '../../domain/reservation.ts'
 import type { Result } from '../../domain/result.ts'
+import type { WhyOrigin } from '../../domain/views/pages/why-lines.ts'
 import { explainScopeWait } from '../../domain/views/scope-wait.ts'
 import { orElseAsync } from '../../safety/safety-refusal.ts'
 import { type Entry, type Page, type PlanRow, StoreDamaged, type TaskRow } from '../../stores/store.ts'
@@ -172,6 +173,7 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       if (other !== undefined && !(await isReferenceSeen(rooms, isSeen, other))) return null
       if (query.type === 'adoption' && (await adoptionOutOfScope(rooms, isSeen, found.plan, query.into)) !== null)
         return null
+      if (query.type === 'why') return await hideOrigins(isSeen, await answer<'why'>(rooms, query))
       // A forecast from other plans would reveal something about them.
       if (query.type === 'budget') return await answer<'budget'>(rooms, { ...query, earlier: false })
       return query.type === 'next'
@@ -179,6 +181,14 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
         : await answer(rooms, query)
     }
   }
+}
+
+/** Lines of other plans, of commits and by hand tell nothing about who wrote them. */
+async function hideOrigins(isSeen: Seen, answer: AnswerOf<'why'>): Promise<AnswerOf<'why'>> {
+  if (answer?.ok !== true) return answer
+  const shown = async (origin: WhyOrigin): Promise<WhyOrigin> =>
+    'plan' in origin && (await isSeen(origin.plan)) ? origin : { by: 'hidden' }
+  return { ok: true, why: { ...answer.why, origins: await Promise.all(answer.why.origins.map(shown)) } }
 }
 
 /** Tasks waiting for files name the holding plans only if these are in scope. */

@@ -18,7 +18,11 @@ import { wholeJournal } from './verify-chain.ts'
 
 const LOG_CHUNKS = 200
 
-function agentOf({ definition: { defaults } }: PlanState, { definition: { action } }: TaskState): string | null {
+/** Who a task is given to: its agent by name, or the program it starts. */
+export function agentOf(
+  { definition: { defaults } }: Pick<PlanState, 'definition'>,
+  { definition: { action } }: Pick<TaskState, 'definition'>,
+): string | null {
   const { use, command } = agentRequest(action) ?? { use: null, command: null }
   return command?.[0] ?? use ?? defaults?.agent ?? null
 }

@@ -14,14 +14,14 @@ const names = z.array(name).max(LIST_MAX)
 const record = z.record(z.string(), z.unknown())
 const maxTokens = z.int().min(100).max(20_000).optional()
 
-export const READS = wordList('next plan task steps blocked changes completed list inbox answer search')
+export const READS = wordList('next plan task steps blocked changes completed list inbox answer search why')
 
 export const planRead = z.strictObject({
   what: z
     .enum(READS)
     .optional()
     .describe(
-      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`',
+      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`. why: who wrote `query` FILE:LINE, and why',
     ),
   plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
   task: name.optional(),

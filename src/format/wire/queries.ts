@@ -72,6 +72,12 @@ export const QUERIES = {
   }),
   taskPage: of('taskPage', task),
   agentSteps: of('agentSteps', task),
+  /** Why lines of a file are there. `plan`: the file in the folder where this plan works. */
+  why: of('why', {
+    path: z.string().max(4_096),
+    line: count.exactOptional(),
+    plan: reference.exactOptional(),
+  }),
   /** By default the last attempt that changed files. */
   taskChanges: of('taskChanges', {
     ...task,

@@ -10,6 +10,7 @@ import { raiseTask } from '../../format/plan/definition-to-document.ts'
 import * as wire from '../../format/wire/views.ts'
 import { SAFE_TEXT } from '../../safety/text/terminal.ts'
 import { hintText } from '../hint-text.ts'
+import { notFound, refused } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
 import { gone, planRoute, taskRoute, withTask } from '../submit-order.ts'
@@ -27,6 +28,20 @@ export const viewRoutes: readonly AnyRoute[] = [
     handle: async (call, { plan, name }) => {
       const state = await call.engine.ask({ type: 'state', plan })
       return state === null ? gone() : ok({ plan_id: plan, name, ...state }, state.version)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/why',
+    right: 'inspect',
+    about:
+      'Why the lines of a file are there: which task wrote them, in which attempt, with what instruction and checks, who approved, and how to undo it; for lines that no plan wrote, the commit.',
+    query: wire.whyQuery,
+    answers: { 200: { about: 'the origins', body: 'WhyAnswer' } },
+    handle: async call => {
+      const answer = await call.engine.ask({ type: 'why', ...call.query })
+      if (answer === null) return notFound('there is no such plan', 'list them: GET /plans')
+      return answer.ok ? ok(onWire(answer.why)) : refused(answer.refusal)
     },
   }),
   taskRoute({

@@ -24,6 +24,21 @@ export function addAuditing(program: Command, act: Act): void {
   addMemory(program, act)
 
   program
+    .command('why')
+    .description('show which task, person or commit stands behind a line of a file, and how to undo it')
+    .argument('<file>', 'FILE or FILE:LINE')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold why src/client.ts:120
+  planfold why src/client.ts
+
+Lines are followed through later edits, renames, rollbacks and undo. In a clone without Planfold's data, the commits answer.`,
+    )
+    .action(act(async () => (await import('./why.ts')).why))
+
+  program
     .command('summary')
     .description('summarize plans: what happened since a time, a report to hand over, or a pull request')
     .argument(

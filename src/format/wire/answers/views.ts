@@ -87,6 +87,69 @@ interface FileChange {
   readonly why: string | null
 }
 
+interface WhyRecord {
+  readonly plan: string
+  readonly name: string
+  readonly task: string | null
+  readonly at: Time
+  readonly entry: Int
+}
+
+interface WhyCommit {
+  readonly id: string
+  readonly author: string
+  readonly at: Time
+  readonly subject: string
+  /** What its trailers claim, for a commit that Planfold made. */
+  readonly planfold: Loose | null
+  readonly is_cut_off: boolean
+}
+
+export interface WhyAnswer {
+  readonly path: string
+  /** `whole`: binary or too large, so only the last change is known. `gone`: there is no such file any more. */
+  readonly basis: 'text' | 'whole' | 'gone'
+  readonly lines: Int
+  /** Ranges of lines, each with the index of its origin. */
+  readonly parts: readonly { readonly from: Int; readonly to: Int; readonly origin: Int }[]
+  readonly origins: readonly (
+    | (WhyRecord & {
+        readonly by: 'task'
+        readonly task: string
+        readonly title: string | null
+        /** What the file was called when the task wrote it. */
+        readonly path: string
+        readonly visit: Int
+        readonly attempt: Int
+        readonly status: 'succeeded' | 'failed' | 'lost' | 'undone' | 'unknown'
+        readonly action: string
+        readonly agent: string | null
+        readonly model: string | null
+        readonly claimed_by: string | null
+        readonly instruction: string | null
+        readonly is_confidential: boolean
+        /** The criteria that held when it ended. */
+        readonly checks: readonly string[]
+        readonly approvals: readonly { readonly by: string; readonly of: string; readonly at: Time }[]
+        readonly commit: WhyCommit | null
+        readonly undo: string
+      })
+    | { readonly by: 'plan'; readonly plan: string; readonly name: string; readonly at: Time; readonly actor: string }
+    /** Changed outside any plan, between two records. */
+    | {
+        readonly by: 'hand'
+        readonly since: WhyRecord
+        readonly until: WhyRecord | null
+        readonly commit: WhyCommit | null
+      }
+    | { readonly by: 'commit'; readonly commit: WhyCommit }
+    | { readonly by: 'unknown'; readonly change: WhyRecord }
+    | { readonly by: 'nobody' | 'hidden' }
+  )[]
+  /** What could not be read. */
+  readonly lacks: readonly string[]
+}
+
 export interface TaskPageAnswer {
   readonly plan_id: string
   /** Of the plan. */
