@@ -80,7 +80,16 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined) return null
-    return briefing(state.definition, found, await resolveBriefing(state, found), await earlierOf(rooms, state, found))
+    const made = briefing(
+      state.definition,
+      found,
+      await resolveBriefing(state, found),
+      await earlierOf(rooms, state, found),
+    )
+    const learnt = ENDED.has(found.status)
+      ? []
+      : await (await lazy.lessons()).lessonsFor(roomsOf(rooms, state), state, found)
+    return learnt.length === 0 ? made : { ...made, learnt }
   }),
   removed: read(async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
@@ -325,6 +334,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./records/audit.ts')).contract(rooms, found.plan)
   }),
+  lessons: read(async (rooms, { file }) => await (await lazy.lessons()).lessons(rooms, { file })),
   inbox: read(async rooms => await (await import('./gates/inbox.ts')).inbox(rooms)),
   questions: read(async (rooms, { plan, id }) => {
     const state = await stateOf(rooms, plan)

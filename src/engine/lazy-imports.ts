@@ -29,6 +29,7 @@ export const lazy = {
   jsonValidation: lazily(() => import('../format/expression/json-validation.ts')),
   gitActions: lazily(() => import('./git/git-actions.ts')),
   audit: lazily(() => import('./records/audit.ts')),
+  lessons: lazily(() => import('./records/lessons.ts')),
   performRollback: lazily(() => import('./rollback/perform-rollback.ts')),
   machineAnswer: lazily(() => import('./gates/machine-answer.ts')),
   reach: lazily(() => import('./attempts/reach.ts')),

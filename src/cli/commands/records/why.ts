@@ -20,7 +20,10 @@ export async function why(context: Context, word: string): Promise<number> {
   const told = (found: AnswerOf<'why'>): number => {
     if (found?.ok !== true) throw refused(found!.refusal)
     const words = { text: escapeForTerminal, time: dateAndTime, hint: hintText }
-    answer(context, found.why, () => [context.paint.bold(escapeForTerminal(found.why.path)), ...whyLines(found.why, words)])
+    answer(context, found.why, () => [
+      context.paint.bold(escapeForTerminal(found.why.path)),
+      ...whyLines(found.why, words),
+    ])
     return EXIT.done
   }
   try {
