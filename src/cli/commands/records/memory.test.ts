@@ -8,7 +8,7 @@ import { answerQuestion, choose } from '../people/answer.ts'
 import { approve } from '../people/approve.ts'
 import { run } from '../plans/run.ts'
 import { show } from '../plans/show.ts'
-import { decisions, lessons } from './memory.ts'
+import { decisions, lessons, propose } from './memory.ts'
 
 const place = eachPlace()
 const says = (body: Parameters<Place['say']>[0]): Promise<Said> => place.say(body)
@@ -46,6 +46,20 @@ tasks:
     '  Which database?: postgres (we know it)',
   ])
   expect(all.stdout).toMatch(/ {2}first@\d+ {2}\S+/)
+  const [, id] = / {2}(first@\d+) {2}/.exec(all.stdout)!
+  await place.write('AGENTS.md', '# Rules\n\n## Decisions\n\n- old\n\n## More\n')
+  const proposed = await says(context => propose(context, id!))
+  const [, name] = /plan (\S+) writes it/.exec(proposed.stdout)!
+  expect(await place.read('AGENTS.md')).not.toContain('postgres')
+  await says(context => run(context, name!, { start: true }))
+  const shown = await says(context => show(context, name, 'approve'))
+  expect(shown.stdout).toContain('+- Which database?: **postgres**')
+  expect(await place.read('AGENTS.md')).not.toContain('postgres')
+  await says(context => approve(context, name!, 'approve', { message: 'yes' }))
+  await says(context => run(context, name!, { start: true }))
+  expect(await place.read('AGENTS.md')).toMatch(
+    /^# Rules\n\n## Decisions\n\n- old\n- Which database\?: \*\*postgres\*\* \(we know it\)\. ana.*, `first@\d+`\n\n## More\n$/,
+  )
   const one = await says(context => decisions(context, 'second', { limit: 1 }))
   expect(one.stdout).toContain('Ship')
   expect(one.stdout).not.toContain('Where')

@@ -1,9 +1,12 @@
 // `planfold memory`: what earlier plans teach the next ones.
 
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Lesson } from '../../../domain/memory/lesson.ts'
 import { decisionsIn, type ListedDecision, latestDecisions } from '../../../operations/memory/decisions.ts'
+import { FILE, proposeDecision } from '../../../operations/memory/propose-decision.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, type Context, EXIT, withState } from '../../command.ts'
+import { answer, type Context, EXIT, refused, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { briefLines } from '../../terminal/one-line.ts'
@@ -22,6 +25,23 @@ export async function decisions(context: Context, word: string | undefined, opti
     answer(context, { items }, () =>
       items.length === 0 ? ['nobody has decided anything yet'] : items.flatMap(item => decisionLines(context, item)),
     )
+    return EXIT.done
+  })
+}
+
+export async function propose(context: Context, id: string): Promise<number> {
+  return await withState(context, { create: false }, async ({ engine, root }) => {
+    const now = await readFile(join(root, FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    })
+    const proposed = await proposeDecision(engine, id, now)
+    if (!proposed.ok) throw refused(proposed.refusal)
+    const { name } = proposed
+    answer(context, { id, plan: name }, () => [
+      `plan ${name} writes it into ${FILE} after an approval`,
+      `Next: planfold run ${name}`,
+    ])
     return EXIT.done
   })
 }

@@ -3,6 +3,7 @@
 
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { type Json, type JsonObject, mapOf } from '../../../domain/json.ts'
+import { chosenLessons, lessonHead } from '../../../domain/memory/lesson.ts'
 import type { PlanDefinition, PlanSource } from '../../../domain/plan.ts'
 import type { Refusal } from '../../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
