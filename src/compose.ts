@@ -232,7 +232,10 @@ export async function whyInClone(
     await import('./workspace/git/open-git.ts'),
     await import('./engine/records/why.ts'),
   ]
-  return await whyByCommits({ root, stateDir, git: openGit({ root, scratch: join(stateDir, 'scratch'), environment }) }, ask)
+  return await whyByCommits(
+    { root, stateDir, git: openGit({ root, scratch: join(stateDir, 'scratch'), environment }) },
+    ask,
+  )
 }
 
 /** In a folder of our own, commands see its repository or none: never the one our state folder stands in. */

@@ -3,7 +3,7 @@
 
 import '../styles/diff.css'
 import { Columns2, MessageSquarePlus, Rows2 } from 'lucide-react'
-import { Fragment, useMemo, useState } from 'react'
+import { Fragment, type ReactNode, useMemo, useState } from 'react'
 import type { ChangedFile } from '../data/api.ts'
 import { visible } from './argv.tsx'
 
@@ -49,9 +49,12 @@ export function FileDiffs({
   files,
   mode,
   comments,
+  about,
 }: {
   readonly files: readonly ChangedFile[]
   readonly mode: Mode
+  /** Shown below the diff of a file. */
+  readonly about?: (path: string) => ReactNode
   readonly comments?: LineComments
 }) {
   return files.map(({ path, patch, why }, at) => {
@@ -80,6 +83,7 @@ export function FileDiffs({
             {...(comments === undefined ? {} : { comments })}
           />
         )}
+        {about?.(path)}
       </details>
     )
   })

@@ -47,6 +47,8 @@ export interface RecordedChange {
 const PAGE = 500
 /** Pairs of a deleted and a new file that are compared by lines, for one change set. */
 const COMPARED_MAX = 50
+/** Change sets that are searched for a file that somebody renamed and edited. */
+const SEARCHED_MAX = 1_000
 /** The share of lines that must be equal for a rename. */
 const SIMILAR_MIN = 0.5
 
@@ -231,22 +233,27 @@ export class RecordedChanges {
       for (const { path: other, after } of await this.#changes(record))
         if (other !== path && hashOf(after) === stands.sha256 && (await this.#isGone(other, at))) return [at + 1, other]
     }
-    return until === undefined ? await this.#similarElsewhere(stands) : null
+    return (await this.#isCommitted(path)) ? null : await this.#similarElsewhere(stands, end)
   }
 
-  async #similarElsewhere(stands: FileEntry): Promise<readonly [at: number, path: string] | null> {
-    /** The last content of each path; a rollback and its undo may have written and removed it since. */
-    const last = new Map<string, { readonly at: number; readonly entry: FileEntry }>()
-    for (const [at, record] of this.#records.entries())
-      for (const { path, after } of await this.#changes(record))
-        if (isFile(after) && after.size > 0) last.set(path, { at, entry: after })
-    const gone = [...last].filter(([path]) => !this.#isOnDisk(path))
+  /** The most similar of the newest contents of paths that are gone; a rollback may have left several of one path. */
+  async #similarElsewhere(stands: FileEntry, end: number): Promise<readonly [at: number, path: string] | null> {
+    const tried = new Set<Sha256>()
     let best: { readonly at: number; readonly path: string; readonly share: number } | null = null
-    for (const [path, { at, entry }] of gone.slice(-COMPARED_MAX)) {
-      const share = await this.similarity(entry, stands)
-      if (share >= SIMILAR_MIN && share > (best?.share ?? 0)) best = { at, path, share }
-    }
+    for (let at = end; at-- > Math.max(0, end - SEARCHED_MAX) && tried.size < COMPARED_MAX; )
+      for (const { path, after } of await this.#changes(this.#records[at]!)) {
+        if (!isFile(after) || after.size === 0 || tried.has(after.sha256) || this.#isOnDisk(path)) continue
+        tried.add(after.sha256)
+        const share = await this.similarity(after, stands)
+        if (share >= SIMILAR_MIN && share > (best?.share ?? 0)) best = { at, path, share }
+      }
     return best === null ? null : [best.at + 1, best.path]
+  }
+
+  /** A file of HEAD has a history of its own there, so it is not taken for another one that it only resembles. */
+  async #isCommitted(path: string): Promise<boolean> {
+    const found = await this.#rooms.git?.blame({ path, lines: () => [] })
+    return found?.ok === true && found.value !== null
   }
 
   /** Nothing stood at the path any more when it was next recorded, or stands there now. */

@@ -8,8 +8,8 @@ import type { PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import type { Why, WhyOrigin } from '../../domain/views/pages/why-lines.ts'
 import { shell } from '../../workspace/git/repository.fixture.ts'
-import { realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
 import { RIGHTS } from '../roles.ts'
+import { realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
 import { whyByCommits } from './why.ts'
 
 type Scene = Awaited<ReturnType<typeof realRooms>>
@@ -117,14 +117,18 @@ describe('the lines of a file', () => {
     s.put('src/a.txt', 'old 1\nold 2\r\n')
     s.git('add', '.')
     s.git('commit', '--quiet', '-m', 'first\n\nPlanfold-Plan: forged in the body\n\nas text')
-    await s.plan('shop', [sh('mend', `sed -i '1a new' src/a.txt`, { write: ['src/**'] as never })], { git: { commits: 'task' } })
+    await s.plan('shop', [sh('mend', `sed -i '1a new' src/a.txt`, { write: ['src/**'] as never })], {
+      git: { commits: 'task' },
+    })
     s.put('src/a.txt', `${s.read('src/a.txt').replace('\r', '')}mine\n`)
     expect(writers(await s.why('src/a.txt'))).toEqual(['repo', 'shop.mend', 'repo', 'hand'])
     s.git('checkout', '--quiet', '--force', 'plan/shop')
     const clone = { root: s.root, stateDir: join(s.root, 'nothing'), git: s.rooms.git! }
     const answer = await whyByCommits(clone, { path: 'src/a.txt' })
     expect(answer.ok && writers(answer.why)).toEqual(['repo', 'shop.mend', 'repo'])
-    expect(answer.ok && answer.why.origins[1]).toMatchObject({ commit: { planfold: { task: 'mend', visit: 1, attempt: 1 } } })
+    expect(answer.ok && answer.why.origins[1]).toMatchObject({
+      commit: { planfold: { task: 'mend', visit: 1, attempt: 1 } },
+    })
   })
 
   it('that a task wrote in a worktree name the task, once the person has merged it', async () => {
@@ -138,15 +142,26 @@ describe('the lines of a file', () => {
     s.git('merge', '--quiet', 'plan/apart')
     const why = await s.why('a.txt')
     expect(writers(why)).toEqual(['repo', 'apart.add'])
-    expect(why.origins[1]).toMatchObject({ by: 'task', status: 'succeeded', undo: expect.stringMatching(/^git revert /) })
+    expect(why.origins[1]).toMatchObject({
+      by: 'task',
+      status: 'succeeded',
+      undo: expect.stringMatching(/^git revert /),
+    })
   })
 
   it('are answered for clearly where there are none', async () => {
     const s = await scene()
-    const plan = await s.plan('shop', [
-      sh('make', `printf 'a\\000b' > bin && : > empty && echo x > gone && echo y > lost && printf 'q\\r\\nr\\r\\n' > dos`),
-      sh('clean', 'rm gone', needs('make')),
-    ], { labels: ['confidential'] })
+    const plan = await s.plan(
+      'shop',
+      [
+        sh(
+          'make',
+          `printf 'a\\000b' > bin && : > empty && echo x > gone && echo y > lost && printf 'q\\r\\nr\\r\\n' > dos`,
+        ),
+        sh('clean', 'rm gone', needs('make')),
+      ],
+      { labels: ['confidential'] },
+    )
     rmSync(join(s.root, 'lost'))
     s.put('dos', 'q\nr\nmine\n')
     expect([(await s.why('bin')).basis, writerOf((await s.why('bin')).origins[0]!)]).toEqual(['whole', 'shop.make'])
@@ -208,7 +223,10 @@ describe('random plans', () => {
     let checked = 0
     const check = async (after: string): Promise<void> => {
       for (const file of filesIn(s.root)) {
-        const text = s.read(file).split('\n').filter(line => line !== '')
+        const text = s
+          .read(file)
+          .split('\n')
+          .filter(line => line !== '')
         if (text.length === 0) continue
         const expected = text.map(line => line.split('/')[0])
         expect(writers(await s.why(file)), `${file} after ${after}, seed ${seed}\n${text.join('\n')}`).toEqual(expected)
@@ -235,7 +253,9 @@ describe('random plans', () => {
         ]
         tasks.push(
           sh(id, lines.join('\n'), {
-            ...(isScoped ? { write: [file], effect: 'workspace', retry: { attempts: 2, backoffMs: { min: 1, max: 2 } } } : {}),
+            ...(isScoped
+              ? { write: [file], effect: 'workspace', retry: { attempts: 2, backoffMs: { min: 1, max: 2 } } }
+              : {}),
             ...(!isScoped && loose !== null ? needs(loose) : {}),
           } as Partial<TaskDefinition>),
         )
@@ -247,7 +267,13 @@ describe('random plans', () => {
         if (random(3) !== 0) continue
         const lines = s.read(file).split('\n')
         lines.splice(random(lines.length), random(3), by('hand')())
-        s.put(file, lines.filter(line => line !== '').map(line => `${line}\n`).join(''))
+        s.put(
+          file,
+          lines
+            .filter(line => line !== '')
+            .map(line => `${line}\n`)
+            .join(''),
+        )
       }
       if (random(3) === 0) {
         const [file] = filesIn(s.root)
@@ -258,34 +284,42 @@ describe('random plans', () => {
       const every = (['keep', 'take', 'merge'] as const)[random(3)]!
       if (random(2) === 0 && (await s.order(target, { type: 'rollback', every, includeUnclaimed: true }))) {
         await check(`rollback of ${target}`)
-        if (random(2) === 0 && (await s.order(target, { type: 'undo', every, includeUnclaimed: true }))) await check('undo')
+        if (random(2) === 0 && (await s.order(target, { type: 'undo', every, includeUnclaimed: true })))
+          await check('undo')
       }
     }
     expect(checked).toBeGreaterThan(PLANS * 20)
     if (PLANS > 5) console.log(`why: ${checked} lines checked over ${PLANS} plans`)
   }, 600_000)
 
-  it.runIf(PLANS > 5)('answer within 300 ms for a file of 5,000 lines with 50 versions', async () => {
-    const s = await scene()
-    const line = (at: number): string => `const value${at} = compute(${at}, 'something of usual length')\n`
-    s.put('long.ts', Array.from({ length: 5_000 }, (_, at) => line(at)).join(''))
-    const tasks = Array.from({ length: 50 }, (_, at) =>
-      sh(`t${at}`, `sed -i '${at * 90 + 5},${at * 90 + 15}s/compute/compute${at}/; ${at * 80 + 3}i // new ${at}' long.ts`, {
-        ...(at === 0 ? {} : needs(`t${at - 1}`)),
-      }),
-    )
-    await s.plan('long', tasks)
-    const took: number[] = []
-    for (let run = 0; run < 5; run++) {
-      // Of the processor, so that other work on the machine does not count.
-      const from = process.cpuUsage()
-      const why = await s.why('long.ts')
-      const { user, system } = process.cpuUsage(from)
-      took.push((user + system) / 1_000)
-      expect(why.origins.length).toBeGreaterThan(40)
-    }
-    console.log(`why: 5,000 lines, 50 versions: ${took.map(ms => ms.toFixed(0)).join(', ')} ms`)
-    expect(Math.min(...took)).toBeLessThan(300)
-  }, 600_000)
+  it.runIf(PLANS > 5)(
+    'answer within 300 ms for a file of 5,000 lines with 50 versions',
+    async () => {
+      const s = await scene()
+      const line = (at: number): string => `const value${at} = compute(${at}, 'something of usual length')\n`
+      s.put('long.ts', Array.from({ length: 5_000 }, (_, at) => line(at)).join(''))
+      const tasks = Array.from({ length: 50 }, (_, at) =>
+        sh(
+          `t${at}`,
+          `sed -i '${at * 90 + 5},${at * 90 + 15}s/compute/compute${at}/; ${at * 80 + 3}i // new ${at}' long.ts`,
+          {
+            ...(at === 0 ? {} : needs(`t${at - 1}`)),
+          },
+        ),
+      )
+      await s.plan('long', tasks)
+      const took: number[] = []
+      for (let run = 0; run < 5; run++) {
+        // Of the processor, so that other work on the machine does not count.
+        const from = process.cpuUsage()
+        const why = await s.why('long.ts')
+        const { user, system } = process.cpuUsage(from)
+        took.push((user + system) / 1_000)
+        expect(why.origins.length).toBeGreaterThan(40)
+      }
+      console.log(`why: 5,000 lines, 50 versions: ${took.map(ms => ms.toFixed(0)).join(', ')} ms`)
+      expect(Math.min(...took)).toBeLessThan(300)
+    },
+    600_000,
+  )
 })
-
