@@ -1,6 +1,6 @@
 // Lessons of earlier plans: what critics, reviews and people said about the work of a task that has ended since. A lesson holds as long as
 // the lines that the task left in the files that it is about: they are looked up in the files of today, so nothing has to be kept up to
-// date. What no longer holds is listed with the reason, and given to nobody.
+// date. What no longer holds is listed with the reason, and given to no one.
 
 import type { Millis } from '../../domain/id.ts'
 import { isA } from '../../domain/json.ts'

@@ -33,7 +33,7 @@ tasks:
 `,
   )
   for (const file of ['first.yaml', 'second.yaml']) await says(context => run(context, file, { start: true }))
-  expect((await says(context => decisions(context, undefined, { limit: 20 }))).stdout).toContain('nobody has decided')
+  expect((await says(context => decisions(context, undefined, { limit: 20 }))).stdout).toContain('no one has decided')
   await says(context => choose(context, ['first', 'store', 'postgres'], { message: 'we know it' }))
   await says(context => answerQuestion(context, 'second', 'where', ['region=eu'], {}))
   await says(context => approve(context, 'second', 'ship', { message: 'looked at it' }))

@@ -23,7 +23,7 @@ export async function decisions(context: Context, word: string | undefined, opti
         ? await latestDecisions(engine, options.limit)
         : (await decisionsIn(engine, { ...plan, id: plan.plan })).slice(0, options.limit)
     answer(context, { items }, () =>
-      items.length === 0 ? ['nobody has decided anything yet'] : items.flatMap(item => decisionLines(context, item)),
+      items.length === 0 ? ['no one has decided anything yet'] : items.flatMap(item => decisionLines(context, item)),
     )
     return EXIT.done
   })

@@ -63,8 +63,7 @@ export async function briefing({
     ...(readme === undefined ? [] : [readme]),
   ].filter(path => !PRIVATE.test(path))
   const contents = await repository.read(wanted)
-  const lessons =
-    (await learnt?.([...analysis.files.slice(0, FILES_TOLD), ...analysis.tests].map(({ path }) => path))) ?? []
+  const lessons = (await learnt?.([...analysis.files, ...analysis.tests].map(({ path }) => path))) ?? []
   const commands = (['test', 'lint', 'types', 'build'] as const).map(name => {
     const found = analysis.commands[name]
     if (found === null) return `- ${name}: none found`
