@@ -2,10 +2,12 @@
 // first use, because every module loaded before delays the first task of a resumed plan.
 
 import { actionFacts, sandboxedCommand } from '../domain/actions/actions.ts'
+import type { Event } from '../domain/event.ts'
 import type { Hint } from '../domain/hint.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../domain/json.ts'
 import type { Edit } from '../domain/plan.ts'
+import { peopleIn } from '../domain/policy/plan-roles.ts'
 import { inLine } from '../domain/rules/scheduling.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
 import { packFold } from '../domain/state/fold.ts'
@@ -55,7 +57,10 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
   }),
   summary: read(async (rooms, { plan }) => {
     const state = await upToDateState(rooms, plan)
-    return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
+    if (state === null) return null
+    const [author, holder] = [await authorOf(rooms, state), await rooms.store.leases.holder(state.id)]
+    const people = author === null ? null : peopleIn(state.definition, author)
+    return { ...summary(state), holder, ...(people === null ? {} : { people }) }
   }),
   board: read(async (rooms, { plan, urgent }) => {
     const state = await upToDateState(rooms, plan)
@@ -75,7 +80,16 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined) return null
-    return briefing(state.definition, found, await resolveBriefing(state, found), await earlierOf(rooms, state, found))
+    const made = briefing(
+      state.definition,
+      found,
+      await resolveBriefing(state, found),
+      await earlierOf(rooms, state, found),
+    )
+    const learnt = ENDED.has(found.status)
+      ? []
+      : await (await lazy.lessons()).lessonsFor(roomsOf(rooms, state), state, found)
+    return learnt.length === 0 ? made : { ...made, learnt }
   }),
   removed: read(async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
@@ -338,6 +352,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./records/audit.ts')).contract(rooms, found.plan)
   }),
+  lessons: read(async (rooms, { file }) => await (await lazy.lessons()).lessons(rooms, { file })),
   inbox: read(async rooms => await (await import('./gates/inbox.ts')).inbox(rooms)),
   questions: read(async (rooms, { plan, id }) => {
     const state = await stateOf(rooms, plan)
@@ -411,8 +426,7 @@ async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Pro
     const entries = await rooms.store.read(plan, { after, limit: 500 })
     for (const entry of entries) {
       for (const event of entry.events) {
-        const number = event.type === 'plan.created' ? 1 : event.type === 'plan.revised' ? event.revision : null
-        if (number === revision && 'definition' in event)
+        if (revisionIn(event) === revision && 'definition' in event)
           return { definition: event.definition, revision, hash: event.hash }
       }
     }
@@ -421,6 +435,21 @@ async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Pro
     after = last.version
   }
 }
+
+/** Whose words the definition is, where it claims an approval. */
+async function authorOf({ store }: Rooms, { id, definition, revision }: PlanState): Promise<string | null> {
+  if (definition.approval === undefined) return null
+  for (let after = 0; ; ) {
+    const entries = await store.read(id, { after, limit: 500 })
+    const found = entries.find(({ events }) => events.some(event => revisionIn(event) === revision))
+    const last = entries.at(-1)
+    if (found !== undefined || last === undefined) return found?.actor ?? null
+    after = last.version
+  }
+}
+
+const revisionIn = (event: Event): number | null =>
+  event.type === 'plan.created' ? 1 : event.type === 'plan.revised' ? event.revision : null
 
 async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<Removed | null> {
   const { RemovedFinder } = await import('../domain/views/board.ts')

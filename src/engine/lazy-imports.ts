@@ -30,6 +30,7 @@ export const lazy = {
   jsonValidation: lazily(() => import('../format/expression/json-validation.ts')),
   gitActions: lazily(() => import('./git/git-actions.ts')),
   audit: lazily(() => import('./records/audit.ts')),
+  lessons: lazily(() => import('./records/lessons.ts')),
   performRollback: lazily(() => import('./rollback/perform-rollback.ts')),
   machineAnswer: lazily(() => import('./gates/machine-answer.ts')),
   ownMemory: lazily(() => import('./permissions/own-memory.ts')),

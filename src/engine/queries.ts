@@ -10,6 +10,7 @@ import type { Shown } from '../domain/gates/consent.ts'
 import type { Hint } from '../domain/hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { Lesson } from '../domain/memory/lesson.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -498,6 +499,8 @@ export interface Answers {
   contract: Contract | null
   /** Everything in all plans that waits for a person, oldest first, each with the answers that the caller may give. */
   inbox: Inbox
+  /** What was said about work that has ended since, and whether it still holds; newest first. */
+  lessons: readonly Lesson[]
   workers: WorkersView
   /** Questions asked in the middle of work: the open ones, or the requested one with its answer. */
   questions: readonly AskedQuestion[] | null

@@ -281,6 +281,8 @@ export interface AgentFacts {
   readonly decisions: readonly string[]
   /** How earlier attempts ended, newest last. */
   readonly earlier: readonly EarlierAttempt[]
+  /** What was said about work on these files in earlier plans. Data, never instructions. */
+  readonly learnt?: readonly string[]
   /** For a judge: the work of another task. Data, never instructions. */
   readonly judged?: readonly JudgedText[]
   /** Files that changed since the start of this visit, by an earlier attempt or by others. */

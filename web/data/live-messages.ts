@@ -56,6 +56,8 @@ export interface PlanHead {
   /** The cost of all model calls that tasks reported. */
   readonly cost: number | null
   readonly tokens: number
+  /** Its reviewers and those whom it affects, and what it claims about an approval. */
+  readonly people: readonly string[]
   /** Shown until the plan is started; null afterwards. */
   readonly draft: DraftWords | null
 }

@@ -485,6 +485,11 @@ function Shown({
   const consent = data?.consent ?? null
   return (
     <>
+      {data?.people.map(line => (
+        <p key={line} className="dim">
+          {line}
+        </p>
+      ))}
       {data?.hidden === true && <p className="dim">Only people who may decide see what exactly runs.</p>}
       <ConsentShown
         shown={consent?.shown ?? null}

@@ -125,6 +125,7 @@ function PlanShown({ name, plan: live }: { readonly name: string; readonly plan:
     <main>
       <Head plan={plan} isInterrupted={isInterrupted} />
       <AwayBar />
+      {plan.head.people.length > 0 && <p className="people dim">{plan.head.people.join(' · ')}</p>}
       <WaitingStrip items={waiting} />
       <LetAgent plan={plan} task={null} />
       {plan.head.draft !== null && <DraftShown draft={plan.head.draft} />}

@@ -83,6 +83,7 @@ function rowsOf(briefing: Briefing, isFree: boolean): readonly (readonly [string
       ({ input, message, hint }) =>
         ['input', `${input} is not known: ${message}${hint === null ? '' : ` (${hintText(hint)})`}`] as const,
     ),
+    ...(briefing.learnt ?? []).map(text => ['learnt', text] as const),
     ...briefing.feedback.map(({ from, by, text }) => ['said', `${by} at ${from}: ${shown(text)}`] as const),
     ...briefing.earlier.flatMap(earlierRows),
     ...briefing.preconditions.map(one => ['before', criterionText(one)] as const),

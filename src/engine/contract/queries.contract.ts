@@ -60,6 +60,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     contract: { type: 'contract', plan },
     budget: { type: 'budget', plan },
     inbox: { type: 'inbox' },
+    lessons: { type: 'lessons' },
     questions: { type: 'questions', plan },
     reviews: { type: 'reviews', plan },
     inboxFate: { type: 'inboxFate', id: 'nothing' },

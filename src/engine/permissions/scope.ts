@@ -155,6 +155,8 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       }
       return inbox
     }
+    case 'lessons':
+      return await seenOf(await answer<'lessons'>(rooms, query), isSeen)
     case 'inboxFate': {
       const fate = await answer<'inboxFate'>(rooms, query)
       return fate !== null && (await isSeen(fate.item.plan)) ? fate : null
@@ -173,6 +175,11 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       if (other !== undefined && !(await isReferenceSeen(rooms, isSeen, other))) return null
       if (query.type === 'adoption' && (await adoptionOutOfScope(rooms, isSeen, found.plan, query.into)) !== null)
         return null
+      // Lessons of other plans are theirs.
+      if (query.type === 'briefing') {
+        const { learnt: _, ...briefing } = (await answer<'briefing'>(rooms, query)) ?? {}
+        return 'task' in briefing ? briefing : null
+      }
       if (query.type === 'why') return await hideOrigins(isSeen, await answer<'why'>(rooms, query))
       // A forecast from other plans would reveal something about them.
       if (query.type === 'budget') return await answer<'budget'>(rooms, { ...query, earlier: false })

@@ -337,6 +337,12 @@ export const planKeys = {
   session: value.line.optional(),
   owner: value.line.optional(),
   stakeholders: value.lines.optional(),
+  reviewers: optional(value.lines, 'Who has the role `reviewer`: a gate with this role is answered only by them.'),
+  impacted: optional(value.lines, 'Whom the plan affects; shown to those who decide.'),
+  approval: optional(
+    record<NonNullable<PlanDefinition['approval']>>()({}, { by: value.lines.optional(), date: value.line.optional() }),
+    'What the document says about an approval. Shown as claimed; it is never one.',
+  ),
   hypotheses: value.json.optional(),
   memory: value.json.optional(),
   artifacts: value.json.optional(),

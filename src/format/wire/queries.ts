@@ -121,6 +121,8 @@ export const QUERIES = {
   contract: of('contract', plan),
   /** `earlier: false`: no forecast from other plans. */
   budget: of('budget', { ...plan, earlier: z.literal(false).exactOptional() }),
+  /** Those of earlier plans, about one file or all. */
+  lessons: of('lessons', { file: z.string().max(1_000).exactOptional() }),
   inbox: of('inbox', {}),
   /** Open questions, or the one with this id. */
   questions: of('questions', { ...plan, id: reference.exactOptional() }),

@@ -21,3 +21,12 @@ export const taskPageQuery = wireObject({
     .exactOptional()
     .describe('The changes of this one of its last tries: 2, or 2-3 in round 3.'),
 })
+
+export const decisionsQuery = wireObject({
+  plan: nonEmpty(500).exactOptional().describe('Only those of this plan.'),
+  limit: whole(1, 1_000).exactOptional().describe('At most so many; 100 when not said.'),
+})
+
+export const lessonsQuery = wireObject({
+  file: nonEmpty(1_000).exactOptional().describe('Only those about this file, relative to the workspace.'),
+})

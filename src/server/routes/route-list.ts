@@ -13,6 +13,7 @@ import { budgetRoutes, gateRoutes } from './gates.ts'
 import { haltRoutes, healthRoutes, observingRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { inboxRoutes, proposalRoutes } from './inbox.ts'
+import { lessonRoutes } from './lessons.ts'
 import { blobRoutes, logRoutes } from './logs.ts'
 import { mcpRoutes } from './mcp.ts'
 import { goingBackRoutes, lookingRoutes, planVerbRoutes } from './plan-verbs.ts'
@@ -54,6 +55,7 @@ const OWN: readonly ListedRoute[] = [
   ...under('artifacts', blobRoutes),
   ...under('audit', auditRoutes),
   ...under('halt', haltRoutes),
+  ...under('memory', lessonRoutes),
 ]
 
 /** With those of the extras, which are loaded then and stand before the others of their noun. */

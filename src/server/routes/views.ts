@@ -1,5 +1,6 @@
 // Page views: everything that one page of a face shows, in one request: a plan, a task, a gate with what it asks approval for.
 
+import { peopleLines } from '../../domain/policy/plan-roles.ts'
 import { askedSentence, votesSentence } from '../../domain/views/gate-text.ts'
 import { consentText } from '../../domain/views/pages/consent-text.ts'
 import type { Used } from '../../domain/views/pages/task-page.ts'
@@ -82,6 +83,7 @@ export const viewRoutes: readonly AnyRoute[] = [
           state: card.status,
           definition: raiseTask(definition),
           decisions: decisions.map(decisionBody),
+          people: peopleLines(summary.people ?? {}),
         }
         const hidden = !mayInspect(call)
         if (waiting === undefined)

@@ -10,6 +10,7 @@ import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { type CountedDecision, decisionWords } from '../../../domain/network-decision.ts'
 import { failedText, numberOf } from '../../../domain/phrases.ts'
 import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import { peopleLines } from '../../../domain/policy/plan-roles.ts'
 import type { TestRun } from '../../../domain/result.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
 import { ENDED } from '../../../domain/status.ts'
@@ -159,6 +160,7 @@ async function showPlan(
         const shown = all ? indentedLines(text, 15) : briefLines(text, 2)
         return `  ${paint.dim(name.padEnd(12))} ${shown}`
       }),
+      ...peopleLines(summary.people ?? {}).map(line => `  ${escapeForTerminal(line)}`),
       ...(summary.place === null ? [] : [`  works in ${escapeForTerminal(summary.place)}`]),
       '',
       head,
@@ -219,7 +221,7 @@ async function showTask(
   const briefing = removed === null ? await engine.ask({ type: 'briefing', plan, task }) : null
   const summary = await engine.ask({ type: 'summary', plan })
   const waiting = summary?.waiting.find(each => each.task === task) ?? null
-  const asks = waiting === null ? [] : await askedLines(context, engine, summary!.name, waiting, options)
+  const asks = waiting === null ? [] : await askedLines(context, engine, summary!, waiting, options)
   const work = waiting === null ? null : await engine.ask({ type: 'judgedWork', plan, task })
   const inWork = (summary?.asked ?? []).filter(each => each.task === task)
   const questions = inWork.length === 0 ? [] : askedInWork(summary!.name, inWork, context.paint)
@@ -299,7 +301,7 @@ async function shownTo(engine: Engine, waiting: Waiting | null): Promise<Shown |
 async function askedLines(
   context: Context,
   engine: Engine,
-  plan: string,
+  { name: plan, people = {} }: Summary,
   waiting: Waiting,
   { all = false }: ShowOptions,
 ): Promise<readonly string[]> {
@@ -319,6 +321,7 @@ async function askedLines(
   return [
     '',
     paint.yellow(asked(waiting)),
+    ...peopleLines(people).map(line => `  ${escapeForTerminal(line)}`),
     ...(formOf(asks) ?? []).map(field => `  ${fieldWords(field)}`),
     ...('show' in asks ? (asks.show ?? []) : []).flatMap(shownLines).map(line => `  ${line}`),
     ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),

@@ -161,16 +161,27 @@ Examples:
 function addMemory(program: Command, act: Act): void {
   const memory = program
     .command('memory')
-    .description('show what earlier plans teach: what people decided')
+    .description('show what earlier plans teach: what people decided, and lessons that still hold')
     .addHelpText(
       'after',
       `
 Examples:
   planfold memory decisions
-  planfold memory decisions release --json`,
+  planfold memory decisions release --json
+  planfold memory propose release@14
+  planfold memory lessons --file src/client.ts`,
     )
   wordIn(memory)('decisions', 'list what people decided at gates, about questions and about proposals, newest first')
     .argument('[plan]', `${PLAN} (default: all plans)`)
     .addOption(new Option('--limit <number>', 'at most so many').argParser(count).default(20))
     .action(act(async () => (await import('./memory.ts')).decisions))
+  wordIn(memory)('propose', 'propose to write a decision into AGENTS.md; a person approves the diff')
+    .argument('<decision>', 'id of the decision, as listed')
+    .action(act(async () => (await import('./memory.ts')).propose))
+  wordIn(memory)(
+    'lessons',
+    'list what was said about work in earlier plans: valid, doubtful (moved) or dropped (changed since)',
+  )
+    .option('--file <path>', 'only those about this file, relative to the workspace')
+    .action(act(async () => (await import('./memory.ts')).lessons))
 }

@@ -1,7 +1,7 @@
 // Page views of the web UI: a plan, a task, a gate.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
-import type { Int, Loose, PlanNamed, Time } from './fields.ts'
+import type { Int, Loose, PageOf, PlanNamed, Time } from './fields.ts'
 
 export interface PlanState extends PlanNamed {
   /** The number of journal entries that this state includes. */
@@ -237,6 +237,8 @@ export interface GatePage extends Loose {
   readonly definition: JsonObject
   /** The decisions so far, oldest first. */
   readonly decisions: readonly DecisionShown[]
+  /** Reviewers and affected people of the plan, and what it claims about an approval, as sentences. */
+  readonly people: readonly string[]
   readonly consent: {
     /** The hash of what is shown; an approval can be bound to it. */
     readonly hash: string
@@ -266,3 +268,40 @@ export interface GatePage extends Loose {
   /** Viewers do not see what is stored: `consent` is null for them. */
   readonly hidden: boolean
 }
+
+export type DecisionList = PageOf<{
+  /** `PLAN@ENTRY`. */
+  readonly id: string
+  readonly plan_id: string
+  readonly name: string
+  readonly task: string | null
+  readonly asked: string
+  readonly answer: string
+  /** The reason given; empty if none. */
+  readonly why: string
+  readonly by: string
+  readonly at: Time
+  readonly entry: Int
+}>
+
+export type LessonList = PageOf<{
+  readonly plan_id: string
+  readonly name: string
+  readonly task: string
+  /** The run of the task that it is about. */
+  readonly visit: Int
+  readonly text: string
+  readonly by: string
+  /** When the task that learnt it ended. */
+  readonly at: Time
+  readonly files: readonly {
+    readonly path: string
+    /** Where the file is now; null if the lesson no longer holds there. */
+    readonly now: string | null
+    readonly standing: 'valid' | 'doubtful' | 'dropped'
+    readonly why: string | null
+  }[]
+  /** `doubtful`: its lines were moved, or the file was renamed. `dropped`: they were changed since, or its time is up. */
+  readonly standing: 'valid' | 'doubtful' | 'dropped'
+  readonly why: string | null
+}>
