@@ -389,7 +389,7 @@ export interface Overview extends Omit<OverviewPage, 'items'> {
 }
 
 /** The state of a plan as shown to people, with its sign and colour. */
-export type SeenState = Pick<ShownState, 'word' | 'sign'>
+export type SeenState = Pick<ShownState, 'word' | 'sign' | 'waitsFor'>
 
 /** The answer of each query; null if the subject does not exist. */
 export interface Answers {
@@ -458,6 +458,8 @@ export interface Answers {
   artifact: Uint8Array | null
   blob: Uint8Array | null
   rollbackPreview: RollbackPreview | null
+  /** The same rollback line by line: from each file as the plan left it to the file as it would be; null if it is refused. */
+  rollbackDiffs: Pick<ChangesShown, 'files' | 'more'> | null
   /** Backups of replaced files that can be restored, oldest first. */
   keptFiles: readonly KeptFile[] | null
   adoption: AdoptionPreview | null

@@ -90,6 +90,7 @@ export const QUERIES = {
   artifact: of('artifact', { ...plan, sha256 }),
   blob: of('blob', { sha256 }),
   rollbackPreview: of('rollbackPreview', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
+  rollbackDiffs: of('rollbackDiffs', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
   keptFiles: of('keptFiles', plan),
   adoption: of('adoption', { ...plan, into: reference.exactOptional() }),
   compare: of('compare', { ...plan, with: reference }),
