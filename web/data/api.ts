@@ -263,6 +263,9 @@ export async function listInbox(): Promise<readonly InboxEntry[]> {
   })
 }
 
+/** What became of a request; null for an unknown id. */
+export const inboxFate = async (id: string) => shown(await engine.ask({ type: 'inboxFate', id }))
+
 export type PlanDiff = Extract<InboxEntry['asks'], { readonly type: 'proposal' }>['changes']
 
 export interface AnswerBody {
@@ -349,6 +352,9 @@ export const previewRollback = (plan: string, to: string | null, including: Incl
   engine.ask({ type: 'rollbackPreview', plan, ...(to === null ? {} : { to }), ...including })
 export const previewUndo = (plan: string, including: Including = {}) =>
   engine.ask({ type: 'rollbackPreview', plan, undo: true, ...including })
+/** What a rollback changes, line by line: from each file as the plan left it to the file as it would be. */
+export const rollbackDiffs = async (plan: string, back: { readonly to?: string; readonly undo?: true } & Including) =>
+  shown(await engine.ask({ type: 'rollbackDiffs', plan, ...back }))
 export const diffCheckpoints = (plan: string, from: string) => engine.ask({ type: 'checkpointDiff', plan, from })
 
 const ROLLBACK_WAIT_SECONDS = 25
