@@ -76,7 +76,7 @@ export function BackDialog({
             ? 'Undo the last rollback'
             : isWhole
               ? `Undo everything ${back.whole} did?`
-              : `Roll back: ${back.title}`}
+              : `Roll back ${back.title}`}
         </h2>
         {error !== null && <Trouble error={error} />}
         {data === undefined && error === null && <Skeleton height={80} />}
