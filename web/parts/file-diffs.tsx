@@ -8,7 +8,7 @@ import { Diff, type LineComments, type Mode, readDiff } from './diff.tsx'
 import { count } from './words.ts'
 
 const OPEN_MAX = 12
-/** With so few files, the list would only repeat what stands below it. */
+/** With so few files, the list would only repeat the headings below it. */
 const LISTED_FROM = 2
 const FILTERED_FROM = 6
 

@@ -18,7 +18,7 @@ export function usePlanState({ head, tasks }: LivePlan): ShownState {
     refetchInterval: EVERY_MS,
   })
   const summary = isOpen ? data?.summary : undefined
-  // Somebody has written to the plan since the service was asked: then it is driven, as far as this page can know.
+  // An entry has come since the service was asked: then a process drives the plan, as far as this page can know.
   const isDriven = summary == null || summary.version < version || summary.holder?.alive === true
   const waiting = tasks.flatMap(({ name, asks }) => (asks === null ? [] : [{ task: name, asks: { type: asks } }]))
   return planState({

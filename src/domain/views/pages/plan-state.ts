@@ -12,7 +12,7 @@ export interface ShownState {
   readonly word: string
   /** The status whose symbol and colour it has. */
   readonly sign: PlanStatus | TaskStatus | 'partly'
-  /** With the word `waiting`: for a person's answer, another plan's files, whoever claimed a task, a claim, or a time. */
+  /** With the word `waiting`: for a person's answer, another plan's files, the worker that claimed a task, a claim, or a time. */
   readonly waitsFor?: 'you' | 'plan' | 'worker' | 'claim' | 'time'
 }
 
