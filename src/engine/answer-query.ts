@@ -285,8 +285,18 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const { workOut } = await import('./rollback/rollback-preview.ts')
     const worked = await workOut(roomsOf(rooms, state), state, undo === true ? 'undo' : 'rollback', ask)
     if (!worked.ok) return worked
-    const { command: _, version: __, unsure: ___, ...preview } = worked
+    const { command: _, version: __, unsure: ___, changes: ____, ...preview } = worked
     return preview
+  }),
+  rollbackDiffs: inspect(async (rooms, { plan, undo, ...ask }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    const { workOut } = await import('./rollback/rollback-preview.ts')
+    const own = roomsOf(rooms, state)
+    const worked = await workOut(own, state, undo === true ? 'undo' : 'rollback', ask)
+    if (!worked.ok) return null
+    const back = worked.changes.map(({ path, before, after }) => ({ path, before: after, after: before }))
+    return await (await import('./records/task-page.ts')).filesShown(own, back)
   }),
   keptFiles: read(async (rooms, { plan }) => {
     const state = await stateOf(rooms, plan)

@@ -395,7 +395,7 @@ export interface Overview extends Omit<OverviewPage, 'items'> {
 }
 
 /** The state of a plan as shown to people, with its sign and colour. */
-export type SeenState = Pick<ShownState, 'word' | 'sign'>
+export type SeenState = Pick<ShownState, 'word' | 'sign' | 'waitsFor'>
 
 /** The answer of each query; null if the subject does not exist. */
 export interface Answers {
@@ -475,6 +475,8 @@ export interface Answers {
   uploads: readonly Upload[] | null
   blob: Uint8Array | null
   rollbackPreview: RollbackPreview | null
+  /** The same rollback line by line: from each file as the plan left it to the file as it would be; null if it is refused. */
+  rollbackDiffs: Pick<ChangesShown, 'files' | 'more'> | null
   /** Backups of replaced files that can be restored, oldest first. */
   keptFiles: readonly KeptFile[] | null
   adoption: AdoptionPreview | null

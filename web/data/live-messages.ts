@@ -96,6 +96,8 @@ export interface TaskView {
   readonly startedAt: number | null
   readonly endedAt: number | null
   readonly retryAt: number | null
+  /** Postponed to a set time. */
+  readonly isLater: boolean
   readonly asks: string | null
   readonly since: number | null
   readonly reason: string | null

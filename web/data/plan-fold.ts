@@ -150,6 +150,7 @@ function viewOf(state: PlanState, task: TaskState): TaskView {
     startedAt: task.startedAt,
     endedAt: task.endedAt,
     retryAt: task.retryAt,
+    isLater: task.status === 'ready' && task.retryAt !== null && task.waitsSince !== null,
     asks: task.gate?.asks.type ?? null,
     since: task.gate?.since ?? null,
     reason: task.gate?.asks.type === 'verdict' ? null : task.reason,

@@ -50,6 +50,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     blob: { type: 'blob', sha256: '0'.repeat(64) as Sha256 },
     keptFiles: { type: 'keptFiles', plan },
     rollbackPreview: { type: 'rollbackPreview', plan },
+    rollbackDiffs: { type: 'rollbackDiffs', plan },
     adoption: { type: 'adoption', plan },
     compare: { type: 'compare', plan, with: plan },
     pullRequest: { type: 'pullRequest', plan },

@@ -110,6 +110,7 @@ export const QUERIES = {
   uploads: of('uploads', task),
   blob: of('blob', { sha256 }),
   rollbackPreview: of('rollbackPreview', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
+  rollbackDiffs: of('rollbackDiffs', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
   keptFiles: of('keptFiles', plan),
   adoption: of('adoption', { ...plan, into: reference.exactOptional() }),
   compare: of('compare', { ...plan, with: reference }),
