@@ -111,7 +111,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.stampedEntry = state.version + 1
       state.authors = authorsAfter(state.authors, state.definition, event.definition, event.writer, event.others)
       define(state, event.definition, now)
-      state.memory = event.memory ?? state.memory
+      if (event.memory !== undefined) state.memory = event.memory
       if (state.startedAt !== null && hasBudget(event.definition)) state.budget ??= newLedger()
       return
     case 'task.imported':
@@ -135,7 +135,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       if (event.approves !== undefined) state.authors = authorsApproved(state.authors, event.approves)
       if (event.budget === 'kept') state.budget ??= newLedger()
       state.layers = event.policy ?? []
-      state.memory = event.memory ?? {}
+      if (event.memory !== undefined) state.memory = event.memory
       state.startedAt ??= now
       // The version counts the entries before this one.
       state.startedEntry = state.stampedEntry = state.version + 1
@@ -456,6 +456,6 @@ function leaveRollback(state: PlanState): void {
 /** A budget in a layer counts from now on. */
 function takeUpPolicy(state: PlanState, { policy: layers = state.layers, memory }: PolicyAgain): void {
   state.layers = layers
-  state.memory = memory ?? state.memory
+  if (memory !== undefined) state.memory = memory
   if (hasLayerBudget(layers)) state.budget ??= newLedger()
 }

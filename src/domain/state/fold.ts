@@ -51,7 +51,6 @@ export function newState(): PlanState {
     sandbox: null,
     authors: NO_AUTHORS,
     layers: [],
-    memory: {},
     place: null,
     attempts: 0,
     loops: 0,

@@ -98,7 +98,7 @@ export interface PlanState {
   /** The policy layers around the plan, as read when it was started, or last resumed or reopened. */
   layers: readonly PolicyLayer[]
   /** What expressions read: recorded when it was started, or last resumed, reopened or revised. */
-  memory: ReadMemory
+  memory?: ReadMemory
   place: string | null
   /** Attempts begun, and how often tasks were reopened, all tasks of one event counting once; both since the plan was last reopened. */
   attempts: number

@@ -92,7 +92,7 @@ function planValue(state: PlanState): Json {
 
 /** What was read when the plan started, with the facts of preconditions. */
 const memoryValue = ({ memory }: PlanState, facts: Json | undefined): Json => ({
-  ...mapValues(memory, ({ value }) => value),
+  ...mapValues(memory ?? {}, ({ value }) => value),
   ...mapOf(facts),
 })
 

@@ -17,13 +17,12 @@ export async function memoryNow(
   person: Actor,
 ): Promise<{ readonly memory?: ReadMemory }> {
   const keys = definition === undefined ? [] : memoryKeys(definition)
-  if (state === null || rooms.memory === undefined || (keys.length === 0 && Object.keys(state.memory).length === 0))
-    return {}
+  if (state === null || rooms.memory === undefined || (keys.length === 0 && state.memory === undefined)) return {}
   const owners = { plan: state.id as string, project: projectOf(rooms).owner, user: person as string }
   const places = MEMORY_SCOPES.map((scope): MemoryPlace => ({ scope, owner: owners[scope] }))
   const items = keys.length === 0 ? [] : await rooms.memory.get(places, keys)
   const memory: { [key: string]: ReadMemory[string] } = {}
   for (const { key, value, scope, at, trust, source } of items)
     if (trust === 'trusted' && !Object.hasOwn(memory, key)) memory[key] = { value, scope, at, by: source.by }
-  return same(memory, state.memory) ? {} : { memory }
+  return same(memory, state.memory ?? {}) ? {} : { memory }
 }

