@@ -22,13 +22,13 @@ import { DraftShown } from '../plan/draft-shown.tsx'
 import { LetAgent } from '../plan/let-agent.tsx'
 import { Outline } from '../plan/outline.tsx'
 import { PlanVerbs } from '../plan/plan-verbs.tsx'
-import { TaskDrawer } from '../plan/task-drawer.tsx'
 import { WaitingStrip } from '../plan/waiting-strip.tsx'
 import { VIEWS, type View } from '../router.tsx'
 
 const Board = lazy(() => import('../plan/board.tsx'))
 const Checkpoints = lazy(() => import('../plan/checkpoints.tsx'))
 const History = lazy(() => import('../plan/history.tsx'))
+const TaskDrawer = lazy(async () => ({ default: (await import('../plan/task-drawer.tsx')).TaskDrawer }))
 
 const VIEW_WORDS: { readonly [view in View]: string } = {
   graph: 'Graph',
@@ -197,16 +197,18 @@ function PlanShown({ name, plan: live }: { readonly name: string; readonly plan:
           {view === 'history' && <History plan={plan} name={name} onSelect={open} />}
         </Suspense>
         {selected !== null && (
-          <TaskDrawer
-            plan={plan}
-            name={name}
-            task={selected}
-            waiting={waiting.find(item => item.task === selected) ?? null}
-            onClose={() => open(null)}
-            onOpen={open}
-            onFold={fold}
-            isFolded={folded.has(selected)}
-          />
+          <Suspense fallback={<aside className="drawer" aria-busy="true" />}>
+            <TaskDrawer
+              plan={plan}
+              name={name}
+              task={selected}
+              waiting={waiting.find(item => item.task === selected) ?? null}
+              onClose={() => open(null)}
+              onOpen={open}
+              onFold={fold}
+              isFolded={folded.has(selected)}
+            />
+          </Suspense>
         )}
       </div>
     </main>

@@ -4,7 +4,7 @@ import '../styles/plans.css'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus, Search } from 'lucide-react'
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { PlanStatus } from '../../src/domain/status.ts'
 import type { PlanRow, PlansAsked } from '../data/api.ts'
 import { inbox, plansBy } from '../data/queries.ts'
@@ -15,6 +15,7 @@ import { Glyph, signOfPlan } from '../parts/glyph.tsx'
 import { CountRibbon } from '../parts/ribbon.tsx'
 import { isPlain } from '../parts/shell.tsx'
 import { AwayBar, Empty, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
+import { useWindowed } from '../parts/windowed.ts'
 import { ago, clock, count, dollars, planWord } from '../parts/words.ts'
 import type { PlansSearch } from '../router.tsx'
 
@@ -40,6 +41,7 @@ const STATUSES: { readonly [filter in Exclude<Filter, 'waiting'>]: readonly Plan
   cancelled: ['cancelled'],
 }
 const MORE = 200
+const ROW_HEIGHT = 52
 const SORT_WORDS: { readonly [sort: string]: string } = { updated: 'Last changed', name: 'Name', cost: 'Cost' }
 const SINCE_WORDS: { readonly [since: string]: string } = { day: 'Last day', week: 'Last week', month: 'Last month' }
 const DAYS: { readonly [since: string]: number } = { day: 1, week: 7, month: 30 }
@@ -72,6 +74,7 @@ export default function PlansPage() {
   const { q = '', status, sort, since } = search
   const navigate = useNavigate({ from: '/' })
   const field = useRef<HTMLInputElement>(null)
+  const box = useRef<HTMLDivElement>(null)
   const isAll = q === '' && since === undefined
   const waits = useMemo(() => {
     const found = new Map<string, number>()
@@ -191,7 +194,7 @@ export default function PlansPage() {
           onChange={value => void navigate({ to: '/', search: with_('sort', value), replace: true })}
         />
       </fieldset>
-      <div className="plans">
+      <div ref={box} className="plans">
         {error !== null && <Trouble error={error} />}
         {data === undefined && error === null && [0, 1, 2, 3].map(row => <Skeleton key={row} height={52} />)}
         {data?.length === 0 && isAll && (
@@ -213,16 +216,7 @@ export default function PlansPage() {
           </Empty>
         )}
         {groups.map(({ title, rows }) => (
-          <section key={title} aria-label={title}>
-            <h2>
-              {title} <span className="num dim">{rows.length}</span>
-            </h2>
-            <ul>
-              {rows.map(row => (
-                <Row key={row.id} row={row} waits={waits.get(row.id) ?? 0} />
-              ))}
-            </ul>
-          </section>
+          <Group key={title} title={title} rows={rows} waits={waits} box={box} />
         ))}
         {list !== undefined && data !== undefined && !isPlaceholderData && data.length < list.total && (
           <p className="plans-more">
@@ -272,7 +266,47 @@ function Chosen({
   )
 }
 
-function Row({ row, waits }: { readonly row: PlanRow; readonly waits: number }) {
+function Group({
+  title,
+  rows,
+  waits,
+  box,
+}: {
+  readonly title: string
+  readonly rows: readonly PlanRow[]
+  readonly waits: ReadonlyMap<string, number>
+  readonly box: RefObject<HTMLDivElement | null>
+}) {
+  const list = useRef<HTMLUListElement>(null)
+  const { rows: windowed, items, padding } = useWindowed({ box, list, count: rows.length, estimate: ROW_HEIGHT })
+  return (
+    <section aria-label={title}>
+      <h2>
+        {title} <span className="num dim">{rows.length}</span>
+      </h2>
+      <ul ref={list} style={padding}>
+        {items.map(({ index }) => {
+          const row = rows[index]!
+          return (
+            <Row key={row.id} ref={windowed.measureElement} index={index} row={row} waits={waits.get(row.id) ?? 0} />
+          )
+        })}
+      </ul>
+    </section>
+  )
+}
+
+function Row({
+  ref,
+  index,
+  row,
+  waits,
+}: {
+  readonly ref: (element: HTMLElement | null) => void
+  readonly index: number
+  readonly row: PlanRow
+  readonly waits: number
+}) {
   const now = useNow()
   const { status } = row
   const took = row.startedAt === null ? null : (row.endedAt ?? now) - row.startedAt
@@ -281,7 +315,7 @@ function Row({ row, waits }: { readonly row: PlanRow; readonly waits: number }) 
   // No spinner if nothing runs: a task is ready and waits for a claim or a process.
   const isIdle = status === 'active' && (counts.running ?? 0) === 0
   return (
-    <li className={`plan-row ${status}`}>
+    <li ref={ref} data-index={index} className={`plan-row ${status}`}>
       <Link to="/plans/$plan" params={{ plan: row.name }}>
         <Glyph
           sign={isWaiting ? 'plan-blocked' : isIdle ? 'ready' : signOfPlan(status)}

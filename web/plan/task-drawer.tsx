@@ -22,6 +22,7 @@ import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { attempt } from '../parts/toasts.tsx'
 import { asksWord, clock, dateOf, dollars, lookWord, span, took } from '../parts/words.ts'
 import { TABS, type Tab } from '../router.tsx'
+import { TerminalText } from '../terminal/terminal-text.tsx'
 import { ActionShown } from './action-shown.tsx'
 import { Changes, useTaskPage } from './changes.tsx'
 import { Criteria } from './criteria.tsx'
@@ -251,7 +252,9 @@ function Overview({
           <h3>Why it failed</h3>
           <div className="trouble">
             <div>
-              <p>{failure.message}</p>
+              <p className="printed">
+                <TerminalText text={failure.message} />
+              </p>
               <p className="dim">
                 {failure.class}
                 {failure.code === undefined ? '' : `, ${failure.code}`}
@@ -459,7 +462,11 @@ function Attempts({ plan, name, detail }: Readonly<{ plan: string; name: string;
               {one.duration_ms === null ? '' : took(one.duration_ms)}
             </span>
             <EntryLink plan={name} entry={one.entry} />
-            {(one.failure !== null || one.lost !== null) && <p className="dim">{one.failure?.message ?? one.lost}</p>}
+            {(one.failure !== null || one.lost !== null) && (
+              <p className="dim">
+                <TerminalText text={one.failure?.message ?? one.lost ?? ''} />
+              </p>
+            )}
             {one.beside.map(line => (
               <p key={line} className="dim">
                 {line}
