@@ -117,7 +117,7 @@ export interface PlanList {
   readonly waiting: number | null
 }
 
-const PLANS_PAGE = 200
+const PLANS_PAGE = 100
 
 /** The first `wanted` plans. Without a state filter, plans with something in the inbox are always included, however old. */
 export async function listPlans(

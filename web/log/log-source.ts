@@ -1,4 +1,4 @@
-// The log of one task in this tab: its end first, what came before when somebody scrolls or searches, and what is printed from now on.
+// The log of one task in this tab: its end first, what came before upon scrolling or searching, and what is printed from now on.
 
 import { type Chunk, LineReader, type LogLine } from './log-lines.ts'
 

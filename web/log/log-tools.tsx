@@ -110,7 +110,7 @@ export function LogTools({
   )
 }
 
-/** As text without control characters, because somebody will show it in a terminal. */
+/** As text without control characters, because it may be shown in a terminal. */
 export function download(task: string, lines: readonly LogLine[]): void {
   const url = URL.createObjectURL(new Blob([logText(lines)], { type: 'text/plain' }))
   Object.assign(document.createElement('a'), { href: url, download: `${task.replaceAll('/', '-')}.log` }).click()

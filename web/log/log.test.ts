@@ -1,3 +1,5 @@
+// Lines of a log from its pieces, and the pages in which they are loaded.
+
 import { expect, test } from 'vitest'
 import { type Chunk, findLine, LineReader, type LogLine } from './log-lines.ts'
 import { LogSource } from './log-source.ts'

@@ -56,7 +56,8 @@ export default function History({
   }, [entry, isFound])
   const isNearEnd = (drawn.at(-1)?.index ?? -1) === items.length - 1
   useEffect(() => {
-    if (isNearEnd) void readOlder()
+    // If the service is away, the page says so elsewhere.
+    if (isNearEnd) readOlder().catch(() => {})
   }, [isNearEnd, readOlder])
   if (error !== null) return <Trouble error={error} />
   if (data === undefined)

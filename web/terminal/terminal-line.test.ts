@@ -1,5 +1,8 @@
+// What programs print for a terminal, also what is meant to do harm.
+
 import { expect, test } from 'vitest'
-import { LINE_MAX, PLAIN, plainLine, readTerminalLine } from './terminal-line.ts'
+import { shownText } from '../data/shown.ts'
+import { LINE_MAX, PLAIN, plainLine, readTerminalLine, readTerminalText } from './terminal-line.ts'
 
 /** `look:text@address`, piece by piece. */
 const read = (line: string): string[] =>
@@ -88,4 +91,11 @@ test('a line of a megabyte is cut at once, a progress of a megabyte at its end',
   expect(plainLine(`${'\rprogress'.repeat(1e5)}\rprogress 100%`)).toBe('progress 100%')
   expect(plainLine('\u001b[999999999Cx')).toHaveLength(LINE_MAX + 1)
   expect(plainLine('\u001b]'.repeat(5e4)).length).toBeGreaterThan(0)
+})
+
+test('a sentence has the colours of the program that it quotes, which writes over none of its words', () => {
+  const sentence = shownText('exit 1: \u001b[31mnot ok\u001b[0m\rapproved\u001b[2K\u001b[1Gby ana\b\b\b')
+  const lines = readTerminalText(sentence).map(pieces => pieces.map(({ text, look }) => `${look}:${text}`))
+  expect(lines).toEqual([[':exit 1: ', 't-red:not ok'], [':approvedby ana']])
+  expect(readTerminalText('plain \u202e')[0]![0]!.text).toBe('plain \\u{202e}')
 })

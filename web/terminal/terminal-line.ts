@@ -80,6 +80,25 @@ export const plainLine = (line: string, max: number = LINE_MAX): string =>
         .join('')
     : line
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+const MOVES = /(?:\u001b\[|\u009b)[0-?]*[ -/]*(?!m)[@-~]|[\b]/g
+
+/**
+ * A sentence that quotes a program: with its colours and links, but nothing in it writes over the words before it. It may have been
+ * escaped where it arrived (`data/shown.ts`).
+ */
+export function readTerminalText(text: string): readonly (readonly Piece[])[] {
+  const printed = text
+    .replace(/\\u\{(1b|d|7|8|9b|9c|9d)\}/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replace(MOVES, '')
+  let style = PLAIN
+  return printed.split(/\r*\n|\r+/).map(line => {
+    const read = readTerminalLine(line, style)
+    style = read.style
+    return read.pieces
+  })
+}
+
 /** Of a progress bar the end counts: what came before was written over. */
 function cut(line: string, max: number): string {
   if (line.length <= max) return line

@@ -2,7 +2,7 @@
 
 import '../styles/terminal.css'
 import { Fragment, memo, useMemo } from 'react'
-import { type Piece, PLAIN, readTerminalLine, type Style } from './terminal-line.ts'
+import { type Piece, PLAIN, readTerminalLine, readTerminalText, type Style } from './terminal-line.ts'
 
 /** One line of a log, as it was stored. */
 export const TerminalLine = memo(function TerminalLine({
@@ -25,19 +25,6 @@ export function TerminalText({ text, inButton = false }: { readonly text: string
       <Pieces pieces={pieces} hasLinks={!inButton} />
     </Fragment>
   ))
-}
-
-/** What arrives with an event is escaped already (`data/shown.ts`), so that a place that forgets this shows escapes. */
-export function readTerminalText(text: string): readonly (readonly Piece[])[] {
-  let style = PLAIN
-  const printed = text.replace(/\\u\{(1b|d|7|8|9b|9c|9d)\}/g, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  )
-  return printed.split('\n').map(line => {
-    const read = readTerminalLine(line, style)
-    style = read.style
-    return read.pieces
-  })
 }
 
 function Pieces({ pieces, hasLinks }: { readonly pieces: readonly Piece[]; readonly hasLinks: boolean }) {
