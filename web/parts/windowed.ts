@@ -47,7 +47,8 @@ export function useWindowed(
   const [first, last] = [items[0], items.at(-1)]
   const padding = {
     paddingTop: first === undefined ? 0 : first.start - scrollMargin,
-    paddingBottom: last === undefined ? 0 : rows.getTotalSize() - (last.end - scrollMargin),
+    // Before anything is drawn, a box that is as high as its content needs the whole height.
+    paddingBottom: rows.getTotalSize() - (last === undefined ? 0 : last.end - scrollMargin),
   }
   return { rows, items, padding }
 }
