@@ -14,7 +14,9 @@ import { dirname, join, resolve } from 'node:path'
 /** For each extra, a command that needs it. */
 const TRIES = {
   agents: ['agents'],
+  artifacts: ['artifact', 'list'],
   dialects: ['validate', 'steps.md'],
+  memory: ['memory', 'search'],
   models: ['models'],
   pictures: ['graph', 'plan.yaml', '--svg'],
   planners: ['plan', 'fix it'],

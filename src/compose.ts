@@ -10,13 +10,16 @@ import { databaseOf, workspaceIdIn } from './composition/database.ts'
 import { ABOUT, type Environment, failpointOf, leaseMsOf, quotaOf } from './composition/environment.ts'
 import { onceEach, whenAsked } from './composition/lazy-room.ts'
 import { locate, makeStateDir, NoState } from './composition/state-folder.ts'
+import { userStore } from './composition/user-store.ts'
 import { agentProgram, type Programs } from './domain/result.ts'
 import { systemClock } from './engine/clock.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import { LifeSignFiles } from './engine/files/life-signs.ts'
 import { WorkerLocal } from './engine/loop/worker.ts'
+import type { MemoryRoom } from './engine/memory.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Publisher, Publishers } from './engine/notifications/publisher.ts'
+import type { AnswerOf } from './engine/queries.ts'
 import type { Rooms } from './engine/rooms.ts'
 import { findExtra, hasExtra, missingFailure, openExtra, withoutExtra } from './extras.ts'
 import { QueueLocal } from './queues/local.ts'
@@ -80,6 +83,18 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     options.caller,
   ])
   const tree = processTree()
+  let openedMemory: MemoryRoom | null = null
+  const memory = whenAsked<MemoryRoom>(async () => {
+    openedMemory ??= (await openExtra('memory')).openMemory({
+      store: store.memories,
+      // On one that several share, people's memory is in it.
+      user: async create => (database === undefined ? await userStore(opening, environment, { create }) : store),
+      models,
+      now: clock.now,
+      root,
+    })
+    return openedMemory
+  })
   const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
   const models = modelsAt({ environment, root, stateDir })
   const runners = openRunners({
@@ -115,6 +130,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     signs: new LifeSignFiles({ stateDir, now: clock.now }),
     clock,
     random: randomBytes,
+    memory,
     root,
     stateDir,
     ...(workspace === null
@@ -158,6 +174,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     async close() {
       await worker.close()
       await tracer?.flush()
+      await openedMemory?.close()
       await store.close()
     },
   }
@@ -189,7 +206,7 @@ export const modelsAt = (place: ModelsPlace): Models =>
 const refused = { ok: false, failure: missingFailure('models') } as const
 
 const noModels: Models = {
-  list: async () => ({ default: null, models: [], providers: [], file: null, faults: [] }),
+  list: async () => ({ default: null, embedding: null, models: [], providers: [], file: null, faults: [] }),
   open: async () => refused,
   openGateway: async () => refused,
   calls: async () => [],
@@ -220,6 +237,21 @@ function filesIn(
       (await import('./workspace/git/open-git.ts')).openGit({ root, scratch, environment }),
     ),
   }
+}
+
+/** Why lines of a file are there, in a clone without a store: its commits answer. */
+export async function whyInClone(
+  { root, stateDir, environment }: Pick<Rooms, 'root' | 'stateDir' | 'environment'>,
+  ask: { readonly path: string; readonly line?: number },
+): Promise<NonNullable<AnswerOf<'why'>>> {
+  const [{ openGit }, { whyByCommits }] = [
+    await import('./workspace/git/open-git.ts'),
+    await import('./engine/records/why.ts'),
+  ]
+  return await whyByCommits(
+    { root, stateDir, git: openGit({ root, scratch: join(stateDir, 'scratch'), environment }) },
+    ask,
+  )
 }
 
 /** In a folder of our own, commands see its repository or none: never the one our state folder stands in. */

@@ -19,9 +19,19 @@ const EXTRAS: Extras = {
     commands: () => import('./extras/agents/commands/agents-commands.ts'),
     routes: () => import('./extras/agents/agent-routes.ts'),
   },
+  artifacts: {
+    open: () => import('./extras/artifacts/artifacts.ts'),
+    commands: () => import('./extras/artifacts/commands/artifact-commands.ts'),
+    routes: () => import('./extras/artifacts/artifact-routes.ts'),
+  },
   dialects: {
     open: () => import('./extras/dialects/dialects.ts'),
     commands: () => import('./extras/dialects/commands/dialect-commands.ts'),
+  },
+  memory: {
+    open: () => import('./extras/memory/open-memory.ts'),
+    commands: () => import('./extras/memory/commands/memory-commands.ts'),
+    routes: () => import('./extras/memory/memory-routes.ts'),
   },
   models: {
     open: () => import('./extras/models/models.ts'),

@@ -3,7 +3,7 @@
 // Needs the extras: models
 
 import { writeFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import {
   attemptStarted,
   hold,
@@ -81,6 +81,31 @@ describe('the caps of a model task', () => {
     const failed = (await here.events(here.plan)).findLast(({ type }) => type === 'attempt.failed')
     expect(failed).toMatchObject({ result: { failure: { class: 'policy', code: 'budget' } } })
   })
+})
+
+test('an answer that was kept when the attempt was interrupted is neither asked for nor paid for again', async () => {
+  const { models, server } = await modelsRoom([YES], PRICES)
+  const settled: unknown[] = []
+  const budget = {
+    reserve: async () => ({ ok: true as const, id: 'r', granted: {} }),
+    settle: async (_: string, actual: unknown) => void settled.push(actual),
+  }
+  const action = { type: 'model', spec: { use: 'anthropic/scripted' } } as const
+  const definition = { id: name('ask'), action, instruction: 'Is it so?' }
+  const asking = { key: 'p/ask/1', action, definition, timeoutMs: 60_000 }
+  const ask = async (keepAs: string) =>
+    await modelRunner({ models }).attempt({ ...asking, keepAs } as never, { budget, log: () => {} } as never, {
+      aborted: false,
+      signal: new AbortController().signal,
+    })
+  const [first, again] = [await ask('p/ask/1/0'), await ask('p/ask/1/0')]
+  expect(again).toEqual(first)
+  expect(again).toMatchObject({ outputs: { text: 'yes' }, model: { use: { calls: 1 } } })
+  expect(server.requests).toHaveLength(1)
+  expect(settled).toEqual([expect.objectContaining({ calls: 1 }), {}])
+  // After a failure it is asked anew.
+  await ask('p/ask/1/1')
+  expect(server.requests).toHaveLength(2)
 })
 
 describe('the limits of the user', () => {

@@ -119,6 +119,10 @@ describe('a review', () => {
     const asked = await inbox()
     expect(asked).toContain("the review still asks for changes in run 2 of 'work'")
     expect(asked).toContain('never good')
+    const shown = (await here.planfold('show', 'p', 'work/review')).stdout
+    expect(shown).toContain("[data: what it changed ('work')")
+    expect(shown).toContain('| +run 1: first')
+    expect(shown).toContain('| holds: test -s good.txt')
     await here.planfold('skip', 'p', 'work/review', '-m', 'good enough')
     expect((await here.planfold('run', 'p')).exit).toBe(0)
     expect(await statuses()).toMatchObject({ 'work/review': 'skipped', next: 'completed' })

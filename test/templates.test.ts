@@ -163,14 +163,23 @@ describe('the other stock templates', () => {
     Object.fromEntries(
       rates.flatMap((error_rate, at) => [
         [`deploy-${at + 1}`, { deployed: 'some' }],
-        [`watch-${at + 1}`, { error_rate, latency_ms: 100 }],
+        [
+          `watch-${at + 1}`,
+          {
+            canary_errors: Math.round(error_rate * 1_000),
+            canary_requests: 1_000,
+            baseline_errors: 40,
+            baseline_requests: 10_000,
+            latency_ms: 100,
+          },
+        ],
       ]),
     )
 
   test('staged-rollout reaches everybody when every stage is good', async () => {
     const { statuses } = await work('staged-rollout', GOLDEN['staged-rollout']!, {
       ...ROLLOUT,
-      ...stages([0, 0.001, 0.01]),
+      ...stages([0, 0.001, 0.005]),
     })
     expect(statuses).toMatchObject({ plan: 'completed', 'watch-3': 'completed', rollback: 'skipped' })
   })
@@ -183,6 +192,15 @@ describe('the other stock templates', () => {
     expect(told.at(-1)).toBe('rollback')
     expect(told).not.toContain('deploy-3')
     expect(statuses).toMatchObject({ plan: 'failed', rollback: 'completed', 'watch-2': 'failed' })
+  })
+
+  test('staged-rollout rolls back where the new version has more errors than the one before, though below the limit', async () => {
+    // 9 of 1,000 against 40 of 10,000: within 1 %, and p = 0.0297 by Fisher's test.
+    const { statuses } = await work('staged-rollout', GOLDEN['staged-rollout']!, {
+      ...ROLLOUT,
+      ...stages([0.009, 0, 0]),
+    })
+    expect(statuses).toMatchObject({ plan: 'failed', rollback: 'completed', 'watch-1': 'failed' })
   })
 
   test('feature-with-tests wants the new tests to fail first', async () => {

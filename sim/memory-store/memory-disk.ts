@@ -4,6 +4,7 @@
 import type { Millis, PlanId, Sha256 } from '../../src/domain/id.ts'
 import type { StoredEntry } from '../../src/stores/journal/entry.ts'
 import type { AttemptRecord, PlanRecord, TaskRecord } from '../../src/stores/journal/projection.ts'
+import type { NumberedVector, StoredMemory } from '../../src/stores/memories.ts'
 import type { Halt, Position, StoredLog } from '../../src/stores/store.ts'
 import type {
   ClaimRecord,
@@ -56,6 +57,10 @@ export class MemoryDisk {
   readonly pins: MemoryPins = new Map()
   readonly once = new Map<string, OnceRecord>()
   halt: Halt | null = null
+  readonly memories = new Map<string, StoredMemory & { readonly text: string }>()
+  readonly memoryVectors = new Map<string, NumberedVector & { readonly model: string }>()
+  memoryNo = 0
+  vectorNo = 0
   readonly index = new MemoryIndex()
   position = 0
   /** Entries. */

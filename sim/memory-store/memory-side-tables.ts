@@ -2,6 +2,8 @@
 
 import type { Millis, PlanId } from '../../src/domain/id.ts'
 import type { PlanStatus } from '../../src/domain/status.ts'
+import type { MemoryPlace, MemoryTable } from '../../src/stores/memories.ts'
+import { holdsWords } from '../../src/stores/search/words.ts'
 import type { LogChunk } from '../../src/stores/store.ts'
 import type {
   ClaimTable,
@@ -194,6 +196,9 @@ export function memoryUpkeep(disk: MemoryDisk): Upkeep {
       disk.set(disk, 'pruned', disk.pruned + plan.entries.length)
       disk.add(disk.prunedAt, plan.entries.at(-1)?.position ?? 0)
       forgetPlan(disk, plan)
+      const memories = memoryMemories(disk)
+      for (const { scope, owner, key } of [...disk.memories.values()])
+        if (scope === 'plan' && owner === plan.id) memories.remove({ scope, owner }, key)
       disk.take(disk.plans, no)
       disk.take(disk.numbers, plan.id)
       disk.take(disk.names, plan.record.name)
@@ -210,4 +215,61 @@ export function memoryUpkeep(disk: MemoryDisk): Upkeep {
     pruned: after => disk.prunedAt.filter(last => after === undefined || last > after).length,
     integrity: () => (disk.journal.length + disk.pruned === disk.written ? [] : ['entries are missing']),
   }
+}
+
+export function memoryMemories(disk: MemoryDisk): MemoryTable {
+  const keyOf = ({ scope, owner }: MemoryPlace, key: string) => JSON.stringify([scope, owner, key])
+  const isIn = (place: MemoryPlace) => (one: MemoryPlace) => one.scope === place.scope && one.owner === place.owner
+  const drop = (at: string): void => {
+    const no = disk.memories.get(at)?.no
+    for (const [key, vector] of disk.memoryVectors) if (vector.no === no) disk.take(disk.memoryVectors, key)
+    disk.take(disk.memories, at)
+  }
+  return {
+    get: (place, key) => withoutText(disk.memories.get(keyOf(place, key)) ?? null),
+    put(record, text) {
+      drop(keyOf(record, record.key))
+      disk.set(disk, 'memoryNo', disk.memoryNo + 1)
+      disk.put(disk.memories, keyOf(record, record.key), { ...record, no: disk.memoryNo, text })
+    },
+    remove: (place, key) => drop(keyOf(place, key)),
+    expire(before) {
+      for (const [key, { expiresAt }] of disk.memories) if (expiresAt !== null && expiresAt <= before) drop(key)
+    },
+    find: ({ places, words, among, lacks, before = Number.POSITIVE_INFINITY, after = 0, now, limit }) =>
+      [...disk.memories.values()]
+        .filter(
+          item =>
+            item.no < before &&
+            item.no > after &&
+            places.some(place => isIn(place)(item)) &&
+            (item.expiresAt === null || item.expiresAt > now) &&
+            (words === undefined || holdsWords(item.text, words)) &&
+            (among === undefined || among.includes(item.no)) &&
+            (lacks === undefined || !disk.memoryVectors.has(`${item.no} ${lacks}`)),
+        )
+        .sort((a, b) => b.no - a.no)
+        .slice(0, limit)
+        .map(item => withoutText(item)!),
+    putVector({ no, vector }, model) {
+      if (![...disk.memories.values()].some(item => item.no === no)) return
+      disk.set(disk, 'vectorNo', disk.vectorNo + 1)
+      disk.put(disk.memoryVectors, `${no} ${model}`, { no, vector, model, vectorNo: disk.vectorNo })
+    },
+    vectors({ place, model, dimension, after, limit }) {
+      const numbers = new Set([...disk.memories.values()].filter(isIn(place)).map(({ no }) => no))
+      return [...disk.memoryVectors.values()]
+        .filter(one => one.vectorNo > after && one.model === model && one.vector.length === dimension)
+        .filter(({ no }) => numbers.has(no))
+        .sort((a, b) => a.vectorNo - b.vectorNo)
+        .slice(0, limit)
+        .map(({ model: _, ...vector }) => vector)
+    },
+  }
+}
+
+function withoutText<T extends { readonly text: string }>(item: T | null): Omit<T, 'text'> | null {
+  if (item === null) return null
+  const { text: _, ...rest } = item
+  return rest
 }

@@ -15,6 +15,7 @@ import { memoryIndex, memoryOnce } from './memory-index.ts'
 import {
   memoryClaims,
   memoryLogs,
+  memoryMemories,
   memoryOwners,
   memoryReservations,
   memoryStreams,
@@ -89,6 +90,7 @@ export function tablesOf(disk: MemoryDisk): Tables {
     streams: memoryStreams(disk),
     once: memoryOnce(disk),
     index: memoryIndex(disk),
+    memories: memoryMemories(disk),
     upkeep: memoryUpkeep(disk),
   }
 }

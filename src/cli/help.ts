@@ -62,8 +62,8 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   planfold show A --compare B       two plans side by side`,
   },
   reports: {
-    about: 'summaries, pull requests and audits',
-    commands: ['summary', 'audit'],
+    about: 'summaries, pull requests, audits, and what earlier plans teach',
+    commands: ['summary', 'audit', 'memory'],
   },
   formats: {
     about: 'templates, and plans in other formats',
@@ -164,7 +164,7 @@ const OTHER_PLACES: readonly (readonly [line: RegExp, hint: string])[] = [
 ]
 
 export function unknownCommand(parent: Command, word: string): CliError {
-  const missing = parent.parent === null ? withoutCommand(word) : null
+  const missing = withoutCommand(pathOf(parent).split(' ').slice(1).concat(word).join(' '))
   if (missing !== null) return usage(missing, 'use a build of Planfold that has it')
   const known = parent.createHelp().visibleCommands(parent)
   const near = suggest(
@@ -205,7 +205,7 @@ export function otherPlace(command: Command, error: Error): CliError | null {
 export const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
-function commandAt(program: Command, words: readonly string[]): Command | null {
+export function commandAt(program: Command, words: readonly string[]): Command | null {
   let at: Command | undefined = program
   for (const word of words) at = at?.commands.find(command => command.name() === word)
   return at ?? null

@@ -224,6 +224,7 @@ export function mirroring(
     close: () => engine.close(),
     killSwitch: engine.killSwitch,
     sessions: engine.sessions,
+    memory: engine.memory,
     goals: engine.goals,
   })
   return {

@@ -2,6 +2,7 @@
 // The list itself is src/extras.ts.
 
 import type { Failure } from '../domain/result.ts'
+import type { MemoryExtra } from '../engine/memory.ts'
 import type { Publishers } from '../engine/notifications/publisher.ts'
 import type { Dialects } from '../format/plan/dialect.ts'
 import type { Pictures } from '../operations/pictures.ts'
@@ -11,7 +12,10 @@ import type { SharedStores } from '../stores/shared-stores.ts'
 /** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
 export interface Doors {
   readonly agents: CodingAgents & WorkerChoice
+  /** It adds commands and routes only. */
+  readonly artifacts: object
   readonly dialects: Dialects
+  readonly memory: MemoryExtra
   readonly models: ModelsExtra
   readonly pictures: Pictures
   readonly planners: Planning & ServicePlanning & ToolPlanning & GoalList
@@ -46,7 +50,12 @@ export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 /** What is missing without it, as the subject of a sentence, and the names of its commands. */
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
   agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
+  artifacts: { what: 'artifacts as files', commands: ['artifact'] },
   dialects: { what: 'formats of other tools', commands: ['import'] },
+  memory: {
+    what: 'memory by key',
+    commands: ['memory set', 'memory get', 'memory search', 'memory forget'],
+  },
   models: { what: 'language models', commands: ['models'] },
   pictures: { what: 'pictures' },
   planners: { what: 'planners and goals', commands: ['do', 'plan'] },

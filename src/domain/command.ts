@@ -98,6 +98,11 @@ export type Command =
       /** As with a claim, for a report without one. */
       readonly consent?: Found
     }
+  /** The bytes of the part are in the content store. */
+  | ({ readonly type: 'upload'; readonly task: TaskName; readonly token: string } & Omit<
+      FieldsOf<'artifact.uploaded'>,
+      keyof AttemptOf
+    >)
   /** `wrote`: the changes since the claim, if they were measured. */
   | {
       readonly type: 'lapse'

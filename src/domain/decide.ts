@@ -1,6 +1,7 @@
 // The single entry point of all rules: every change of a plan, by the engine, a person or an agent, is a command that is decided here into
 // events or a refusal.
 
+import { upload } from './artifacts/upload.ts'
 import { raiseBudget, reserve, settleSpend } from './budget/budget-rules.ts'
 import type { Command } from './command.ts'
 import type { Event, NotePlace } from './event.ts'
@@ -85,6 +86,8 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
       return taskOrders.claim(draft, command)
     case 'report':
       return taskOrders.report(draft, command)
+    case 'upload':
+      return upload(draft, command)
     case 'lapse':
       return taskOrders.lapse(draft, command)
     case 'decide':
@@ -162,6 +165,7 @@ const WAITS: ReadonlySet<Command['type']> = new Set([
   'archive',
   'claim',
   'report',
+  'upload',
   'decide',
   'review',
   'judge',

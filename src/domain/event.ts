@@ -6,6 +6,7 @@ import type { Amounts, AskedBudget } from './budget/amounts.ts'
 import type { ForkAdopted, Rollback, RollbackOutcome } from './command.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { ProposedMemory, ReadMemory } from './memory/memory-items.ts'
 import type { AskedAddress, NetworkDecided } from './network-decision.ts'
 import type {
   Action,
@@ -135,6 +136,8 @@ export interface Question {
   readonly budget?: AskedBudget
   /** Asked by Planfold: do these changes outside the scope of a claimed task belong to it? */
   readonly outside?: { readonly paths: readonly string[] }
+  /** An agent wants this to be remembered beyond its plan. Kept when a person says so. */
+  readonly memory?: ProposedMemory
 }
 
 /** A revision that has not taken effect. Valid only while `base` is the plan's hash. */
@@ -260,6 +263,8 @@ export type Event =
       readonly writer?: Writer
       readonly others?: readonly TaskName[]
       readonly stamp?: WorkspaceStamp
+      /** What a started plan read of its `memory.keys`, if that changed. */
+      readonly memory?: ReadMemory
     }
   /** Tasks that had ended when the plan was written. */
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
@@ -276,6 +281,8 @@ export type Event =
       readonly policy?: readonly PolicyLayer[]
       /** Its budget is counted. Absent in older journals. */
       readonly budget?: 'kept'
+      /** What it read of its `memory.keys`. Absent: nothing. */
+      readonly memory?: ReadMemory
       readonly stamp?: WorkspaceStamp
     }
   | {
@@ -355,6 +362,17 @@ export type Event =
       /** For a lapsed claim: the changes since the claim. */
       readonly wrote?: NonNullable<Result['wrote']>
       readonly goneBack?: number
+    } & AttemptOf)
+  /** A part of an artifact that a claimed task uploads: `partBytes` bytes from `from`. `sha256` and `bytes` are those of the whole, which is
+   *  stored when its last part is recorded. */
+  | ({
+      readonly type: 'artifact.uploaded'
+      readonly name: string
+      readonly sha256: Sha256
+      readonly bytes: number
+      readonly from: number
+      readonly part: Sha256
+      readonly partBytes: number
     } & AttemptOf)
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   /** The report was not accepted: the claimant keeps the task and continues the same attempt. */
@@ -491,6 +509,16 @@ export interface ImportedTask {
   readonly handled?: true
   /** The tasks whose outcomes had activated it. */
   readonly routedBy?: readonly TaskName[]
+}
+
+/** An artifact that is being uploaded, or was, in this attempt. */
+export interface Upload {
+  readonly name: string
+  /** Of the whole. */
+  readonly sha256: Sha256
+  readonly bytes: number
+  readonly received: number
+  readonly parts: readonly Sha256[]
 }
 
 /** The claim of an agent or person on an external task; its lease is stored outside the journal. */

@@ -689,6 +689,27 @@ const scenarios: Readonly<Record<string, () => Journal>> = {
     return journal
   },
 
+  uploads: () => {
+    const journal = begin(plan('uploads', external('write', { outputs: { notes: { from: 'report' } } })))
+    const part = { type: 'upload', task: name('write'), token: 't1', name: 'notes', bytes: 6 } as const
+    journal.must({ type: 'claim', token: 't1', by: 'bo' })
+    journal.must({ ...part, sha256: numberedSha(10), from: 0, part: numberedSha(11), partBytes: 4 })
+    journal.must({ type: 'lapse', task: name('write'), token: 't1', reason: 'no heartbeat' })
+    journal.must({ type: 'claim', token: 't1', by: 'bo' })
+    journal.must({ ...part, sha256: numberedSha(10), from: 0, part: numberedSha(11), partBytes: 4 })
+    journal.must({ ...part, sha256: numberedSha(10), from: 4, part: numberedSha(12), partBytes: 2 })
+    journal.must({ ...part, name: 'more', sha256: numberedSha(13), from: 0, part: numberedSha(14), partBytes: 3 })
+    const outputs = { notes: { artifact: numberedSha(10), bytes: 6 } }
+    journal.must({
+      type: 'report',
+      task: name('write'),
+      token: 't1',
+      by: 'bo',
+      result: { status: 'succeeded', outputs },
+    })
+    return journal
+  },
+
   'edits-and-restore': () => {
     const journal = new Journal()
     const build = task('build', {
@@ -974,6 +995,7 @@ describe('the golden journals', () => {
         'mend: the changes of the best try go into the workspace; edits of src/a.js are replaced and backed up',
       'report.refused':
         "report of write not accepted, the claim stays: not accepted: 'outputs.tests >= 10' does not hold (outputs.tests is 3)",
+      'artifact.uploaded': 'write: artifact notes uploading, 4 of 6 bytes',
       'outputs.checked': "changed or missing: output 'report' of make (report.json is changed)",
       'attempt.parked': 'push: outcome unknown, needs your decision: the process running it died',
       'retry.scheduled': 'research will be retried',

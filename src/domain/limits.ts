@@ -20,6 +20,10 @@ export const CONSENT_VALID_MS = 24 * 60 * 60_000
 export const DURATION_MAX_MS = 365 * 24 * 60 * 60_000
 export const PAYLOAD_MAX_BYTES = 256 * 1024
 export const TASK_OUTPUT_MAX_BYTES = 10 * 1024 * 1024
+/** A file that a task leaves as an output, or uploads. */
+export const OUTPUT_MAX_BYTES = 64 * 1024 * 1024
+/** Of an upload; each part is one order. */
+export const UPLOAD_PART_MAX_BYTES = 3 * 1024 * 1024
 export const DOCUMENT_MAX_BYTES = 5 * 1024 * 1024
 export const DEPTH_MAX = 64
 export const CLAIM_LEASE_DEFAULT_MS = 10 * 60_000

@@ -1,5 +1,6 @@
 // Values in the fields of a plan that do not refer to its tasks: commands, criteria, edits, impacts, approvers.
 
+import type { ArtifactKind } from './artifacts/output-type.ts'
 import type { TaskName } from './id.ts'
 import { type Json, wordList } from './json.ts'
 
@@ -83,11 +84,23 @@ export type GitAction =
   /** Merges the branch of a task with its own worktree. */
   | { readonly do: 'merge'; readonly task: TaskName; readonly message?: string }
 
-export type OutputSource =
+export type OutputSource = (
   | { readonly from: 'file'; readonly file: string }
   | { readonly from: 'stdout'; readonly as: 'json' | 'text' }
-  /** Reported for an external task; `type` is a hint for the reporter, e.g. `list[url]`. */
-  | { readonly from: 'report'; readonly type?: string; readonly retention?: string }
+  /** Reported for an external task. */
+  | { readonly from: 'report' }
+) &
+  OutputTraits
+
+export interface OutputTraits {
+  readonly kind?: ArtifactKind
+  /** Checked if it is a type of `artifacts/output-type.ts`, e.g. `list[url]`; other words are information. */
+  readonly type?: string
+  /** `plan`, `forever`, or a duration; other words are information. */
+  readonly retention?: string
+  /** Its links are the sources of the work. */
+  readonly cites?: true
+}
 
 /** `text` is the original wording of a criterion that became a command or an expression. */
 export type Criterion =

@@ -59,6 +59,12 @@ export interface PlanDefinition {
   readonly session?: string
   readonly owner?: string
   readonly stakeholders?: readonly string[]
+  /** Those who have the role `reviewer`. */
+  readonly reviewers?: readonly string[]
+  /** Those whom it affects, for people to read. */
+  readonly impacted?: readonly string[]
+  /** What the document says about an approval. It is shown, and counts for nothing. */
+  readonly approval?: { readonly by?: readonly string[]; readonly date?: string }
   readonly labels?: readonly string[]
   readonly hypotheses?: Json
   readonly memory?: Json

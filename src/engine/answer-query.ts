@@ -2,15 +2,17 @@
 // first use, because every module loaded before delays the first task of a resumed plan.
 
 import { actionFacts, sandboxedCommand } from '../domain/actions/actions.ts'
+import type { Event } from '../domain/event.ts'
 import type { Hint } from '../domain/hint.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../domain/json.ts'
 import type { Edit } from '../domain/plan.ts'
+import { peopleIn } from '../domain/policy/plan-roles.ts'
 import { inLine } from '../domain/rules/scheduling.ts'
 import { hasDueAlarm } from '../domain/state/alarms.ts'
 import { packFold } from '../domain/state/fold.ts'
 import { isUnsealed, type PlanState, type TaskState } from '../domain/state/state.ts'
-import { claimableTasks, perDefinition, perVersion } from '../domain/state/task-index.ts'
+import { claimableTasks, judgedBy, perDefinition, perVersion } from '../domain/state/task-index.ts'
 import { ENDED } from '../domain/status.ts'
 import { board, briefing, type Card, card, explain, type Removed, urgentTasks } from '../domain/views/board.ts'
 
@@ -55,7 +57,10 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
   }),
   summary: read(async (rooms, { plan }) => {
     const state = await upToDateState(rooms, plan)
-    return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
+    if (state === null) return null
+    const [author, holder] = [await authorOf(rooms, state), await rooms.store.leases.holder(state.id)]
+    const people = author === null ? null : peopleIn(state.definition, author)
+    return { ...summary(state), holder, ...(people === null ? {} : { people }) }
   }),
   board: read(async (rooms, { plan, urgent }) => {
     const state = await upToDateState(rooms, plan)
@@ -75,7 +80,16 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined) return null
-    return briefing(state.definition, found, await resolveBriefing(state, found), await earlierOf(rooms, state, found))
+    const made = briefing(
+      state.definition,
+      found,
+      await resolveBriefing(state, found),
+      await earlierOf(rooms, state, found),
+    )
+    const learnt = ENDED.has(found.status)
+      ? []
+      : await (await lazy.lessons()).lessonsFor(roomsOf(rooms, state), state, found)
+    return learnt.length === 0 ? made : { ...made, learnt }
   }),
   removed: read(async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
@@ -198,12 +212,26 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     if (state === null || found === undefined) return null
     return await (await import('./records/task-page.ts')).taskChanges(rooms, state, found, which)
   }),
+  why: inspect(async (rooms, { plan, ...ask }) => {
+    const state = plan === undefined ? null : await stateOf(rooms, plan)
+    if (plan !== undefined && state === null) return null
+    const { why } = await import('./records/why.ts')
+    return await why(state === null ? rooms : roomsOf(rooms, state), state?.place ?? null, ask)
+  }),
   consent: inspect(async (rooms, { plan, task }) => {
     const state = await upToDateState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     return found === undefined
       ? null
       : await (await import('./gates/consent-question.ts')).consentQuestion(rooms, found)
+  }),
+  judgedWork: inspect(async (rooms, { plan, task }) => {
+    const state = await upToDateState(rooms, plan)
+    const found = state === null ? undefined : taskIn(state, task)
+    const work = state === null || found === undefined || ENDED.has(found.status) ? null : judgedBy(state, found)
+    if (state === null || work === null) return null
+    const { judgedTexts, workOf } = await lazy.judgedWork()
+    return judgedTexts(await workOf(roomsOf(rooms, state), state, work))
   }),
   preview: read(async (rooms, { plan, task, earlier = [] }) => {
     const state = await stateOf(rooms, plan)
@@ -239,10 +267,20 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./files/changed-files.ts')).changedFiles(rooms, found.plan)
   }),
-  artifact: read(async (rooms, { plan, sha256 }) => {
+  artifacts: read(async (rooms, ask) => await (await import('./records/artifacts.ts')).listArtifacts(rooms, ask)),
+  artifactOf: read(async (rooms, ask) => await (await import('./records/artifacts.ts')).artifactOf(rooms, ask)),
+  artifact: read(
+    async (rooms, ask) =>
+      await (await import('./records/artifacts.ts')).artifactBytes(rooms, ask, { confidential: false }),
+  ),
+  confidentialArtifact: inspect(
+    async (rooms, ask) =>
+      await (await import('./records/artifacts.ts')).artifactBytes(rooms, ask, { confidential: true }),
+  ),
+  uploads: read(async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
-    const isLeft = state !== null && board(state).some(({ outputs }) => artifactsIn(outputs).includes(sha256))
-    return isLeft ? await rooms.store.blobs.get(sha256) : null
+    const found = state === null ? undefined : taskIn(state, task)
+    return found === undefined ? null : (found.uploads ?? [])
   }),
   blob: inspect((rooms, { sha256 }) => rooms.store.blobs.get(sha256)),
   rollbackPreview: read(async (rooms, { plan, undo, ...ask }) => {
@@ -253,8 +291,18 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const { workOut } = await import('./rollback/rollback-preview.ts')
     const worked = await workOut(roomsOf(rooms, state), state, undo === true ? 'undo' : 'rollback', ask)
     if (!worked.ok) return worked
-    const { command: _, version: __, unsure: ___, ...preview } = worked
+    const { command: _, version: __, unsure: ___, changes: ____, ...preview } = worked
     return preview
+  }),
+  rollbackDiffs: inspect(async (rooms, { plan, undo, ...ask }) => {
+    const state = await stateOf(rooms, plan)
+    if (state === null) return null
+    const { workOut } = await import('./rollback/rollback-preview.ts')
+    const own = roomsOf(rooms, state)
+    const worked = await workOut(own, state, undo === true ? 'undo' : 'rollback', ask)
+    if (!worked.ok) return null
+    const back = worked.changes.map(({ path, before, after }) => ({ path, before: after, after: before }))
+    return await (await import('./records/task-page.ts')).filesShown(own, back)
   }),
   keptFiles: read(async (rooms, { plan }) => {
     const state = await stateOf(rooms, plan)
@@ -320,6 +368,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./records/audit.ts')).contract(rooms, found.plan)
   }),
+  lessons: read(async (rooms, { file }) => await (await lazy.lessons()).lessons(rooms, { file })),
   inbox: read(async rooms => await (await import('./gates/inbox.ts')).inbox(rooms)),
   questions: read(async (rooms, { plan, id }) => {
     const state = await stateOf(rooms, plan)
@@ -407,8 +456,7 @@ async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Pro
     const entries = await rooms.store.read(plan, { after, limit: 500 })
     for (const entry of entries) {
       for (const event of entry.events) {
-        const number = event.type === 'plan.created' ? 1 : event.type === 'plan.revised' ? event.revision : null
-        if (number === revision && 'definition' in event)
+        if (revisionIn(event) === revision && 'definition' in event)
           return { definition: event.definition, revision, hash: event.hash }
       }
     }
@@ -417,6 +465,21 @@ async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Pro
     after = last.version
   }
 }
+
+/** Whose words the definition is, where it claims an approval. */
+async function authorOf({ store }: Rooms, { id, definition, revision }: PlanState): Promise<string | null> {
+  if (definition.approval === undefined) return null
+  for (let after = 0; ; ) {
+    const entries = await store.read(id, { after, limit: 500 })
+    const found = entries.find(({ events }) => events.some(event => revisionIn(event) === revision))
+    const last = entries.at(-1)
+    if (found !== undefined || last === undefined) return found?.actor ?? null
+    after = last.version
+  }
+}
+
+const revisionIn = (event: Event): number | null =>
+  event.type === 'plan.created' ? 1 : event.type === 'plan.revised' ? event.revision : null
 
 async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<Removed | null> {
   const { RemovedFinder } = await import('../domain/views/board.ts')

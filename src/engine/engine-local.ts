@@ -10,6 +10,7 @@ import type { AnyQuery, Engine, EngineInProcess, KillSwitch, SubmitOptions } fro
 import { lazy } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { haltRefusal, killSwitch } from './loop/kill-switch.ts'
+import type { Memory } from './memory.ts'
 import { ORDERS, raiseDue, rowOf } from './order-table.ts'
 import type { Order, OrderType, Submitted } from './orders.ts'
 import { offerAnswers } from './permissions/inbox-answers.ts'
@@ -47,6 +48,15 @@ export class EngineLocal implements EngineInProcess {
 
   get sessions(): Engine['sessions'] {
     return ownSessions(this.#rooms.store, this.caller)
+  }
+
+  get memory(): Memory {
+    const own = async () => (await lazy.ownMemory()).ownMemory(this.#rooms, this)
+    return {
+      remember: async item => await (await own()).remember(item),
+      recall: async query => await (await own()).recall(query),
+      forget: async item => await (await own()).forget(item),
+    }
   }
 
   get goals(): Engine['goals'] {
@@ -126,8 +136,11 @@ export class EngineLocal implements EngineInProcess {
     const done = seals === true ? await sealed(rooms, found.plan, writing, write) : await write(writing)
     // A draft has no due questions or alarms.
     if (done.ok && done.events[0]?.type !== 'task.added') await raiseDue(rooms, found.plan)
-    if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
+    if (done.ok && done.events.some(({ type }) => type === 'plan.finished')) {
       await (await lazy.forkChanges()).storeForkEnd(rooms, found.plan)
+      // A race may have waited for a person while no worker drove the plan.
+      await (await lazy.tryFolders()).removeLeftTries(rooms)
+    }
     return done
   }
 

@@ -5,12 +5,14 @@ import type { Actor, PlanId, TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import type { Shortage } from '../domain/shortage.ts'
 import type { Entry, Holder, Once, Position, Store, Streams, StreamUpdated } from '../stores/store.ts'
+import type { Memory } from './memory.ts'
 import type { Order, OrderType, Submitted } from './orders.ts'
 import type { AnswerOf, Halt, Halted, QueryOf, QueryType, ScopeWait } from './queries.ts'
 import type { Caller, Right } from './roles.ts'
 
 export type { TaskChanges } from '../domain/revisions/merge.ts'
 export type { Feed, PlanProgress } from './feed.ts'
+export type { FoundMemory, Memory } from './memory.ts'
 /** Bound to a caller, with that caller's rights and scope. Methods whose answer has no place for a refusal throw NotAllowed. */
 export type {
   AdoptAsk,
@@ -96,6 +98,7 @@ export interface EngineInProcess extends Engine {
   /** The earlier answer under this key for the same `asked`; null if the key is new. Refused if it was used for something else. */
   answered(once: string, asked: Json): Promise<Submitted | null>
   readonly caller: Caller
+  readonly memory: Memory
   /** The right that an order of this type needs. */
   rightFor(order: OrderType): Right
   /**

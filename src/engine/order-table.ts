@@ -9,6 +9,7 @@ import type { PlanState } from '../domain/state/state.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import { claim, heartbeat, report } from './attempts/claims.ts'
 import { releaseClaim, sweepClaims } from './attempts/lapsed-claims.ts'
+import { uploadPart } from './attempts/uploads.ts'
 import { newQuestionId } from './gates/inbox-id.ts'
 import { refuseGroundless, roomsOf } from './git/plan-worktree.ts'
 import { lazy } from './lazy-imports.ts'
@@ -74,7 +75,7 @@ export const ORDERS: { readonly [T in OrderType]: Row<T> } = {
   ),
   resume: operate(
     async ({ rooms, plan, writing }, order) => {
-      const anew = await policyOnResume(rooms, await rooms.store.state(plan))
+      const anew = await policyOnResume(rooms, await rooms.store.state(plan), writing)
       return anew.ok ? await write(rooms, plan, { ...order, ...anew.policy }, writing) : anew
     },
     { begins: always },
@@ -89,10 +90,19 @@ export const ORDERS: { readonly [T in OrderType]: Row<T> } = {
     return await heartbeat(rooms, plan, name, { ...order, token })
   }),
   release: operate(({ rooms, plan, writing }, order) => releaseClaim(rooms, plan, order, writing)),
+  upload: operate(({ rooms, plan, name, writing }, order) => uploadPart(rooms, plan, name, order, writing)),
   report: operate(({ rooms, plan, writing }, order) => report(rooms, plan, order, writing)),
   ask: operate(
-    ({ rooms, plan, writing }, { text, form, task }) => {
-      const command = { type: 'ask', text, form, task, id: newQuestionId(rooms.random), by: writing.actor } as const
+    ({ rooms, plan, writing }, { text, form, task, memory }) => {
+      const command = {
+        type: 'ask',
+        text,
+        form,
+        task,
+        memory,
+        id: newQuestionId(rooms.random),
+        by: writing.actor,
+      } as const
       return write(rooms, plan, command, writing)
     },
     { seals: true },
@@ -113,7 +123,7 @@ export const ORDERS: { readonly [T in OrderType]: Row<T> } = {
   finish: operate(
     async ({ rooms, plan, writing }, order) => {
       const state = await rooms.store.state(plan)
-      const starting = state?.status === 'draft' ? await startOf(rooms, plan) : null
+      const starting = state?.status === 'draft' ? await startOf(rooms, plan, writing) : null
       if (starting?.ok === false) return starting
       const started = starting === null ? {} : { start: starting.start }
       return await write(rooms, plan, { ...order, by: writing.actor, ...started }, writing)
@@ -122,7 +132,7 @@ export const ORDERS: { readonly [T in OrderType]: Row<T> } = {
   ),
   retry: operate(
     async ({ rooms, plan, writing }, order) => {
-      const anew = await policyAnew(rooms, await rooms.store.state(plan))
+      const anew = await policyAnew(rooms, await rooms.store.state(plan), writing)
       return anew.ok ? await write(rooms, plan, { ...order, by: writing.actor, ...anew.policy }, writing) : anew
     },
     { begins: always },
@@ -170,8 +180,8 @@ export const ORDERS: { readonly [T in OrderType]: Row<T> } = {
   answer: decide(async ({ rooms, caller, plan, writing }, order) => {
     const state = await rooms.store.state(plan)
     const isOurs = state?.questions.some(
-      ({ id, network, sandbox, budget, agent, outside }) =>
-        id === order.id && (network ?? sandbox ?? budget ?? agent ?? outside),
+      ({ id, network, sandbox, budget, agent, outside, memory }) =>
+        id === order.id && (network ?? sandbox ?? budget ?? agent ?? outside ?? memory),
     )
     const refusal =
       state === null || isOurs !== true
@@ -211,7 +221,7 @@ export async function raiseDue(rooms: Rooms, plan: PlanId): Promise<void> {
 async function start({ rooms, plan, writing }: OrderingAbout, order: Orders['start']): Promise<Submitted> {
   const groundless = await refuseGroundless(rooms, plan)
   if (groundless !== null) return { ok: false, refusal: groundless }
-  const starting = await startOf(rooms, plan)
+  const starting = await startOf(rooms, plan, writing)
   if (!starting.ok) return starting
   const approves = await approvedBy(rooms, plan, order, writing)
   return await write(rooms, plan, { type: 'start', ...starting.start, ...approves }, writing)
@@ -220,7 +230,7 @@ async function start({ rooms, plan, writing }: OrderingAbout, order: Orders['sta
 async function revise({ rooms, plan, writing }: OrderingAbout, order: Orders['revise']): Promise<Submitted> {
   const state = await rooms.store.state(plan)
   const definition = state === null ? order.definition : keepItems(state.definition, order.definition)
-  const anew = await policyAnew(rooms, state)
+  const anew = await policyAnew(rooms, state, writing, definition)
   if (!anew.ok) return anew
   const stamp = await (await lazy.drift()).stampOf(rooms, plan, 'begun')
   const hash = definitionHash(definition)

@@ -4,6 +4,7 @@
 
 import type { Event } from '../domain/event.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
+import type { ProposedMemory } from '../domain/memory/memory-items.ts'
 import type { TaskDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { TaskChanges } from '../domain/revisions/merge.ts'
@@ -19,6 +20,8 @@ interface InProcess {
     readonly written?: WrittenBy
     /** The folder the plan works in, if that is not the workspace. The caller creates it before the plan runs. */
     readonly folder?: string
+    /** Contents that results of `imported` name by their hash. */
+    readonly contents?: readonly Uint8Array[]
   }
   revise: {
     readonly written?: WrittenBy
@@ -27,6 +30,8 @@ interface InProcess {
   }
   /** `shown`: tasks whose commands were shown to the person who approved the plan. `unseen`: nothing was shown. */
   start: { readonly shown?: readonly TaskName[]; readonly unseen?: true }
+  /** Kept when a person says so. */
+  ask: { readonly memory?: ProposedMemory }
   /** Without a token, the claim must be the caller's own. */
   heartbeat: { readonly token?: string }
   /** `shown`: tasks whose new commands were shown to the person. */

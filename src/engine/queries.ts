@@ -1,14 +1,16 @@
 // The answers of queries: part of the door of `engine/`. A new query is a row in format/wire/queries.ts (its keys), one in `Answers` here,
 // and one in answer-query.ts (its right, and how it is answered).
 
+import type { Artifact, Provenance } from '../domain/artifacts/artifact-list.ts'
 import type { BudgetView } from '../domain/budget/budget-view.ts'
 import type { Forecast } from '../domain/budget/forecast.ts'
 import type { Reset } from '../domain/command.ts'
-import type { Evaluation, EventOf, Question } from '../domain/event.ts'
+import type { Evaluation, EventOf, Question, Upload } from '../domain/event.ts'
 import type { Shown } from '../domain/gates/consent.ts'
 import type { Hint } from '../domain/hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { Lesson } from '../domain/memory/lesson.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -30,10 +32,12 @@ import type { AgentStep } from '../domain/views/pages/agent-lines.ts'
 import type { StoredText } from '../domain/views/pages/consent-text.ts'
 import type { ShownState } from '../domain/views/pages/plan-state.ts'
 import type { AttemptFacts, DecisionFacts, LessonFacts } from '../domain/views/pages/task-page.ts'
+import type { Why } from '../domain/views/pages/why-lines.ts'
 import type { ProposalCard } from '../domain/views/proposals.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { WireQueries } from '../format/wire/declarations.ts'
 import type { QueueStanding } from '../queues/queue.ts'
+import type { JudgedText } from '../runners/runner.ts'
 import type {
   AttemptRow,
   CaughtUp,
@@ -346,6 +350,8 @@ export interface TaskPage extends Omit<TaskRecord, 'card'> {
   readonly isLogCut: boolean
 }
 
+export type WhyAnswer = { readonly ok: true; readonly why: Why } | { readonly ok: false; readonly refusal: Refusal }
+
 export interface ChangesShown {
   readonly visit: number
   readonly attempt: number
@@ -389,7 +395,7 @@ export interface Overview extends Omit<OverviewPage, 'items'> {
 }
 
 /** The state of a plan as shown to people, with its sign and colour. */
-export type SeenState = Pick<ShownState, 'word' | 'sign'>
+export type SeenState = Pick<ShownState, 'word' | 'sign' | 'waitsFor'>
 
 /** The answer of each query; null if the subject does not exist. */
 export interface Answers {
@@ -442,8 +448,12 @@ export interface Answers {
   agentSteps: readonly AgentStep[] | null
   /** What an attempt changed in files, line by line. */
   taskChanges: ChangesShown | null
+  /** Which task, person or commit stands behind the lines of a file. Null: there is no such plan. */
+  why: WhyAnswer | null
   /** The stored question of a gate, with all its texts. Null if it asks for no approval. */
   consent: Consent | null
+  /** What a reviewer or critic is shown of the work that it judges; null for other tasks, and when it has ended. */
+  judgedWork: readonly JudgedText[] | null
   /** The diff or command a task would carry out, without doing it. */
   preview: { readonly text: string } | null
   /** Verifies every entry, decides it again, and re-enacts turns. Writes nothing and runs nothing. */
@@ -455,10 +465,19 @@ export interface Answers {
   checkpointDiff: CheckpointDiff | null
   /** Files changed by the plan, by path. */
   changedFiles: readonly ChangedFile[] | null
-  /** The bytes of an artifact of the plan; null if no task left it. */
+  /** What the tasks of the plan left, in the order in which it appeared. */
+  artifacts: { readonly items: readonly ListedArtifact[]; readonly total: number } | null
+  artifactOf: ArtifactFound | null
+  /** The bytes of an artifact of the plan; null if no task left it, its time is over, or its task is confidential. */
   artifact: Uint8Array | null
+  /** The same for any task. */
+  confidentialArtifact: Uint8Array | null
+  /** What the claimant of a task has uploaded in this attempt, and how far. */
+  uploads: readonly Upload[] | null
   blob: Uint8Array | null
   rollbackPreview: RollbackPreview | null
+  /** The same rollback line by line: from each file as the plan left it to the file as it would be; null if it is refused. */
+  rollbackDiffs: Pick<ChangesShown, 'files' | 'more'> | null
   /** Backups of replaced files that can be restored, oldest first. */
   keptFiles: readonly KeptFile[] | null
   adoption: AdoptionPreview | null
@@ -483,6 +502,8 @@ export interface Answers {
   contract: Contract | null
   /** Everything in all plans that waits for a person, oldest first, each with the answers that the caller may give. */
   inbox: Inbox
+  /** What was said about work that has ended since, and whether it still holds; newest first. */
+  lessons: readonly Lesson[]
   workers: WorkersView
   /** Questions asked in the middle of work: the open ones, or the requested one with its answer. */
   questions: readonly AskedQuestion[] | null
@@ -511,6 +532,18 @@ type Asks = {
 
 /** Every query: its keys from format/wire/queries.ts, and its answer. */
 export type Queries = { readonly [T in keyof Answers]: { readonly ask: Asks[T]; readonly answer: Answers[T] } }
+
+export interface ListedArtifact extends Artifact {
+  readonly address: string
+  /** Its time is over: the content is removed, or will be. */
+  readonly expired: boolean
+}
+
+export interface ArtifactFound extends ListedArtifact {
+  readonly provenance: Provenance
+  /** `missing`: it should be there, and is not. */
+  readonly content: 'kept' | 'expired' | 'missing'
+}
 
 export interface CheckpointCard extends Omit<Checkpoint, 'why'> {
   /** `entry`: an entry without a checkpoint. */

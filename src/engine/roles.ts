@@ -31,6 +31,8 @@ export interface Caller {
   readonly scope: Scope | null
   /** A person at their own machine, or signed in on the page: tasks that they write count as their own. Never a token or an agent. */
   readonly isPerson?: true | undefined
+  /** Whom an agent works for. Absent: the actor is that person or program. */
+  readonly person?: Actor | undefined
   /** Called from the shell of a coding agent: has the rights of an agent, whatever the user's rights. */
   readonly inAgentShell?: true
 }
@@ -44,7 +46,7 @@ export function trusted(actor: string): Caller {
 /** An agent works on plans. It never decides about them, whatever the rights of its user. */
 export function agentCaller(caller: Caller, actor: Actor): Caller {
   const rights = new Set([...RIGHTS.operator].filter(right => caller.rights.has(right)))
-  return { actor, rights, scope: caller.scope }
+  return { actor, rights, scope: caller.scope, person: caller.person ?? caller.actor }
 }
 
 /** The actor for an agent that shows a token. Whoever shows a person's token acts through that person, and is not that person. */

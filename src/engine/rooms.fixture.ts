@@ -31,7 +31,13 @@ export const exited = (exit: number, stdout = '', stderr = ''): Outcome => ({
 })
 
 /** On a disk that another stands on as well, it is another process. */
-export function setup(script: Script = async () => exited(0), faults: Faults = {}, disk = new MemoryDisk()) {
+export function setup(
+  script: Script = async () => exited(0),
+  faults: Faults = {},
+  disk = new MemoryDisk(),
+  now = () => systemClock.now(),
+) {
+  const clock = { ...systemClock, now }
   let ids = 0
   const dead = new Set<number>()
   const host = {
@@ -42,7 +48,7 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
     startTime: '1',
     isRunning: (pid: number) => !dead.has(pid),
   }
-  const store = new StoreMemory(disk, { clock: systemClock, host, newId: () => `id-${++ids}`, faults })
+  const store = new StoreMemory(disk, { clock, host, newId: () => `id-${++ids}`, faults })
   const attempts: Attempt[] = []
   const asked: string[] = []
   const run: Runner = {
@@ -76,7 +82,7 @@ export function setup(script: Script = async () => exited(0), faults: Faults = {
       endOwner: async () => ({ ended: 0, left: [] }) as never,
       endAttempt: async () => ({ ended: 0, left: [] }) as never,
     },
-    clock: systemClock,
+    clock,
     random: bytes => new Uint8Array(bytes).map(() => Math.floor(Math.random() * 256)),
     root,
     stateDir: join(root, '.planfold'),

@@ -15,6 +15,7 @@ import type { Snapshots, Workspace } from '../workspace/workspace.ts'
 import type { Facts } from './attempts/preconditions.ts'
 import type { Clock } from './clock.ts'
 import type { LifeSigns } from './files/life-signs.ts'
+import type { MemoryRoom } from './memory.ts'
 import type { Publisher, Tracer } from './notifications/publisher.ts'
 
 export interface Rooms {
@@ -35,6 +36,8 @@ export interface Rooms {
   readonly policy?: () => Promise<Answer<readonly PolicyLayer[]>>
   /** Absent if notifications are off. */
   readonly publisher?: Publisher
+  /** Memory by key; absent in tests that have none. */
+  readonly memory?: MemoryRoom
   /** Absent if tracing is off. */
   readonly tracer?: Tracer
   readonly processes: ProcessTree

@@ -11,6 +11,7 @@ import type { PlanState } from '../domain/state/state.ts'
 import { canonicalJson } from '../format/plan/hash.ts'
 import type { Once, Updated, UpdateOptions } from '../stores/store.ts'
 import type { SubmitOptions } from './engine.ts'
+import { personOf } from './memory.ts'
 import type { Order, Submitted, WrittenBy } from './orders.ts'
 import type { Caller } from './roles.ts'
 import type { Rooms } from './rooms.ts'
@@ -25,6 +26,8 @@ export interface Writing {
   readonly once?: Once
   readonly whenHalted?: UpdateOptions['whenHalted']
   readonly isPerson?: boolean
+  /** Whose user memory a plan may read. */
+  readonly person?: Actor
 }
 
 /** The author of what an order adds. `whole`: their own document; else it is what the order changes. */
@@ -40,11 +43,13 @@ export function writerOf(
 export function writingOf(
   plan: PlanId | null,
   order: Order,
-  { actor, isPerson }: Pick<Caller, 'actor' | 'isPerson'>,
+  caller: Pick<Caller, 'actor' | 'isPerson' | 'person'>,
   { expectedVersion, once, asked, objection }: SubmitOptions & Pick<Writing, 'objection'>,
 ): Writing {
+  const { actor, isPerson } = caller
   return {
     actor,
+    person: personOf(caller),
     isPerson,
     objection,
     expectedVersion,
@@ -65,7 +70,7 @@ export async function write(
   { store }: Rooms,
   plan: PlanId,
   command: Command,
-  { objection, isPerson: _, ...options }: Writing,
+  { objection, isPerson: _, person: __, ...options }: Writing,
 ): Promise<Submitted> {
   if (objection === undefined) return submitted(await store.update(plan, command, options))
   return submitted(await store.updateFrom(plan, state => objection(state, command) ?? command, options))

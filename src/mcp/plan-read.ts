@@ -5,13 +5,14 @@ import type { PlanId, TaskName } from '../domain/id.ts'
 import { numberOf } from '../domain/phrases.ts'
 import { askedSentence } from '../domain/views/gate-text.ts'
 import { stepLines } from '../domain/views/pages/agent-lines.ts'
+import { fileAndLine, whyLines } from '../domain/views/pages/why-lines.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import { testLines } from '../domain/views/test-changes.ts'
 import { tickedIn } from '../domain/views/ticked-checks.ts'
 import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 import type { PlanReadInput } from '../format/wire/agent-tools.ts'
 import { linesWithin } from '../operations/agents/token-budget.ts'
-import { hintText } from './hint-text.ts'
+import { hintText, refusalText } from './hint-text.ts'
 import {
   briefingLines,
   clean,
@@ -55,6 +56,10 @@ export async function planRead(room: Room, input: PlanReadInput): Promise<string
       return await stepsText(room, input)
     case 'answer':
       return await answerText(room, input)
+    case 'why':
+      return await whyText(room, input)
+    case 'memory':
+      return await (await import('./memory.ts')).memoryText(room, input)
     case 'changes':
       return await changes(room, input)
     default: {
@@ -194,10 +199,13 @@ async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promis
   if (briefing === null || card === null) throw new ToolError('error: there is no such task')
   const isTested = [...briefing.accept, ...briefing.postconditions].some(({ type }) => type === 'tests')
   const page = isTested ? await engine.ask({ type: 'taskPage', plan, task }) : null
+  const mayInspect = engine.caller.rights.has('inspect')
+  const work = (mayInspect ? await engine.ask({ type: 'judgedWork', plan, task }) : null) ?? []
   const tests = (page?.criteria ?? []).flatMap(({ judged }) => (judged?.tests == null ? [] : testLines(judged.tests)))
   return [
     ...briefingLines(briefing, Object.keys(tickedIn(card))),
     ...tests.map(line => `Tests: ${clean(line)}`),
+    ...work.flatMap(({ title, text }) => [title, ...text.split('\n').map(clean)]),
     taskLine(card, engine.caller.actor),
   ]
 }
@@ -290,6 +298,16 @@ async function answerText(room: Room, input: PlanReadInput): Promise<string> {
   if (question === undefined) throw new ToolError(`error: there is no question '${clean(input.id)}' in this plan`)
   if (question.answer === null) return `not answered yet: ${clean(question.text)}`
   return `${clean(question.answer.by)} answered: ${clean(JSON.stringify(question.answer.answers), 4_000)}`
+}
+
+async function whyText({ engine }: Room, { query, plan, max_tokens }: PlanReadInput): Promise<string> {
+  if (query === undefined) throw new ToolError('error: `query` is missing\nhint: name a file, or FILE:LINE')
+  const answer = await engine.ask({ type: 'why', ...fileAndLine(query), ...(plan === undefined ? {} : { plan }) })
+  if (answer === null) throw new ToolError('error: there is no such plan')
+  if (!answer.ok) throw new ToolError(refusalText(answer.refusal))
+  const time = (at: number): string => new Date(at).toISOString()
+  const lines = whyLines(answer.why, { text: text => quote(text), time, hint: hint => clean(hintText(hint)) })
+  return withinBudget([DATA_NOTE, ...lines], max_tokens, 'ask for one line: FILE:LINE')
 }
 
 async function search({ engine }: Room, input: PlanReadInput): Promise<string> {

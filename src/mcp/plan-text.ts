@@ -98,6 +98,7 @@ export function briefingLines(briefing: Briefing, ticked: readonly string[] = []
     ...[description, instruction].flatMap(text => (text === null ? [] : [cleanBlock(text)])),
     ...Object.entries(inputs).map(([key, value]) => `Input ${clean(key)}: ${shown(value)}`),
     ...unresolved.map(({ input, message }) => `Input ${clean(input)} is not known yet: ${clean(message)}`),
+    ...(briefing.learnt ?? []).map(text => `earlier plans: ${shown(text)}`),
     ...briefing.feedback.map(({ by, text }) => `${clean(by)} asked for changes: ${shown(text)}`),
     ...earlier.flatMap(({ how, attempt, why, unmet, left }) => [
       `Attempt ${attempt} ${how === 'lost' ? 'was interrupted' : how === 'refused' ? 'was not accepted' : 'failed'}: ${clean(why)}`,

@@ -86,7 +86,16 @@ export async function writtenText(room: Room, input: PlanWriteInput, { plan, lin
 }
 
 /** Actions on the agent's own work: frequent, so their answers are kept short. */
-const SHORT: ReadonlySet<Action> = new Set(['claim', 'heartbeat', 'report', 'status', 'tick', 'note', 'ask'])
+const SHORT: ReadonlySet<Action> = new Set([
+  'claim',
+  'heartbeat',
+  'report',
+  'status',
+  'tick',
+  'note',
+  'ask',
+  'remember',
+])
 
 /** A caller that names a revision wants to see the plan if it has changed. */
 const isShort = ({ action, expected_revision: revision }: PlanWriteInput): boolean =>
@@ -159,6 +168,8 @@ async function write(room: Room, given: PlanWriteInput, key: string | undefined)
       const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
       return await order(room, plan, { type: 'note', text: input.text, task }, input, submit)
     }
+    case 'remember':
+      return await (await import('./memory.ts')).remember(room, plan, input, submit)
     case 'checkpoint':
       return await checkpoint(room, plan, input, submit)
     case 'rollback':
@@ -184,7 +195,16 @@ async function targetPlan(
   return { plan }
 }
 
-const AT_HAND: ReadonlySet<Action> = new Set(['heartbeat', 'report', 'status', 'tick', 'note', 'ask', 'checkpoint'])
+const AT_HAND: ReadonlySet<Action> = new Set([
+  'heartbeat',
+  'report',
+  'status',
+  'tick',
+  'note',
+  'ask',
+  'remember',
+  'checkpoint',
+])
 
 async function order(
   room: Room,
@@ -379,6 +399,8 @@ async function answerAgain(room: Room, input: PlanWriteInput, done: Accepted): P
     }
     case 'tick':
       return { plan, lines: await tickAgain(room, done) }
+    case 'remember':
+      return { plan, lines: askedLines(done) }
     case 'ask':
       return { plan, lines: askedLines(done), ...(await unanswered(room, done)) }
     case 'rollback':

@@ -107,7 +107,19 @@ function registerCompat(connection: Connection): void {
     },
     async (input, context) => await (await calls()).manageCall(connection, context, input),
   )
+  for (const [name, description] of COMPAT_MEMORY)
+    connection.server.registerTool(
+      name,
+      { description, inputSchema: schemas.compatMemory, annotations: { openWorldHint: false } },
+      async (input, context) => await (await calls()).memoryCall(connection, context, name, input),
+    )
 }
+
+const COMPAT_MEMORY = [
+  ['create_memory', 'Remember a fact under an id; a person accepts what is for more than one plan.'],
+  ['recall_memory', 'Recall what is remembered under an id, or find it by words.'],
+  ['forget_memory', 'Forget what is remembered under an id.'],
+] as const
 
 const VIEWS: { readonly [name in ViewName]: string } = {
   plan: 'The plan',

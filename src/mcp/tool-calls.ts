@@ -20,10 +20,11 @@ import type { Field } from '../domain/plan.ts'
 import { listFrom } from '../domain/plan-rules/form.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
 import { agentCaller, NotAllowed, tokenAgent } from '../engine/roles.ts'
-import type { ManagePlanInput, PlanReadInput, PlanWriteInput } from '../format/wire/agent-tools.ts'
+import type { CompatMemoryInput, ManagePlanInput, PlanReadInput, PlanWriteInput } from '../format/wire/agent-tools.ts'
 import { agentName, callKey } from './agent-name.ts'
 import { compactedText, managePlan } from './compat.ts'
 import { refusalText } from './hint-text.ts'
+import type { CompatMemoryTool } from './memory.ts'
 import { planRead, planText } from './plan-read.ts'
 import { clean } from './plan-text.ts'
 import { planWrite, writtenText } from './plan-write.ts'
@@ -75,6 +76,18 @@ export async function manageCall(
   const opening = roomFor(connection, context, { create, none: withoutPlans(input) })
   return await answered(connection, opening, async room =>
     text(JSON.stringify(await managePlan(room, input).catch(inItsWords))),
+  )
+}
+
+export async function memoryCall(
+  connection: Connection,
+  context: ServerContext,
+  tool: CompatMemoryTool,
+  input: CompatMemoryInput,
+): Promise<Result> {
+  const opening = roomFor(connection, context, { create: true, none: failed(NO_PLANS) })
+  return await answered(connection, opening, async room =>
+    text(withoutTools(await (await import('./memory.ts')).compatMemory(room, tool, input))),
   )
 }
 

@@ -111,6 +111,8 @@ export interface Model {
   text(question: TextQuestion): Promise<ModelAnswer<string>>
   /** Asks for JSON that follows a JSON Schema. An answer that does not is sent back with what is wrong, `repairsMax` times. */
   object(question: ObjectQuestion): Promise<ModelAnswer<Json>>
+  /** Vectors of these texts, one each, in one request. Fails for a model that makes none. */
+  embed(question: EmbeddingQuestion): Promise<ModelAnswer<readonly (readonly number[])[]>>
   /** May `object` be asked with tools? Gemini refuses both at once, and of servers of their own kind nobody knows. */
   readonly callsTools: boolean
   spent(): ModelSpending
@@ -120,6 +122,10 @@ export interface Model {
   readonly earlier: number
   /** What is kept for the next session with the same `keepAs` goes: this one came to its end. */
   forget(): void
+}
+
+export interface EmbeddingQuestion extends Pick<TextQuestion, 'purpose' | 'signal'> {
+  readonly texts: readonly string[]
 }
 
 export interface TextQuestion {
@@ -193,6 +199,8 @@ export interface ModelCaps {
 
 export interface ModelList {
   readonly default: string | null
+  /** The model for vectors, if the settings name one. */
+  readonly embedding: string | null
   readonly models: readonly ListedModel[]
   /** Those that have a key: the variable or the file it comes from, never the key. */
   readonly providers: readonly { readonly name: string; readonly key: string }[]

@@ -71,6 +71,8 @@ export interface Attempt extends AttemptOf {
   readonly conversation?: number
   /** The plan's default model, for a `model` task that names none. */
   readonly model?: string
+  /** Answers of a model are kept under this name, so that after an interruption the same question is not paid for again. */
+  readonly keepAs?: string
   /** Which of several tries of the attempt this is; they run side by side. Passed on as PLANFOLD_TRY. */
   readonly tried?: string
   /** The hash of everything above that was resolved; absent for nothing. */
@@ -279,6 +281,8 @@ export interface AgentFacts {
   readonly decisions: readonly string[]
   /** How earlier attempts ended, newest last. */
   readonly earlier: readonly EarlierAttempt[]
+  /** What was said about work on these files in earlier plans. Data, never instructions. */
+  readonly learnt?: readonly string[]
   /** For a judge: the work of another task. Data, never instructions. */
   readonly judged?: readonly JudgedText[]
   /** Files that changed since the start of this visit, by an earlier attempt or by others. */

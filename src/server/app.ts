@@ -6,11 +6,12 @@ import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import type { EngineInProcess, OwnStreams } from '../engine/engine.ts'
-import { NotAllowed, RIGHTS, type Right } from '../engine/roles.ts'
+import { NotAllowed, RIGHTS } from '../engine/roles.ts'
 import type { Fault } from '../format/wire/wire.ts'
 import type { Streams } from '../stores/store.ts'
 import { inTokenWords, refuseRoute } from './auth/denial-text.ts'
 import type { Guard, Who } from './auth/guard.ts'
+import { isHere } from './auth/origins.ts'
 import { checkBody, decode, readBytes, unkeptInQuery } from './body.ts'
 import { SHORT_MAX } from './documents/document-pool.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from './problem.ts'
@@ -55,6 +56,7 @@ function noteReplays(engine: EngineInProcess): Noting {
     close: () => engine.close(),
     killSwitch: engine.killSwitch,
     sessions: stream(engine.sessions),
+    memory: engine.memory,
     goals: stream(engine.goals),
   })
   return {
@@ -174,9 +176,8 @@ function openAnswers(
     // Generated lazily: most responses do not include it.
     const id = (): string => `${process36}-${number.toString(36)}`
     const disconnected = disconnectedOf(asked.env.outgoing)
-    const right = route?.right ?? 'read'
     // The guard runs first, even for unknown paths, so that an unauthorised caller learns nothing.
-    const who = incoming.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : admit(guard, incoming, right)
+    const who = incoming.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : admit(guard, incoming, route)
     let answer: Answer
     try {
       if (isProblem(who)) answer = who
@@ -196,7 +197,7 @@ function openAnswers(
           ? refused(inTokenWords(who, error.refusal))
           : troubleOf(error, rooms, id())
     }
-    const holds = (): boolean => !isProblem(admit(guard, incoming, right))
+    const holds = (): boolean => !isProblem(admit(guard, incoming, route))
     if ('response' in answer) cutUnless(asked.env.outgoing, () => holds() && !rooms.stopping.aborted)
     const response =
       'stream' in answer
@@ -218,7 +219,12 @@ async function discardBody(incoming: IncomingMessage): Promise<void> {
   await finished(incoming).catch(() => {})
 }
 
-function admit(guard: Guard, request: IncomingMessage, right: Right | 'nothing'): Who | Problem {
+function admit(guard: Guard, request: IncomingMessage, route: Loose | null): Who | Problem {
+  const right = route?.right ?? 'read'
+  if (route?.isOpenHere === true && request.headers.authorization === undefined) {
+    const anybody = guard.admit(request, 'anybody')
+    if (isProblem(anybody) || isHere(anybody.from)) return anybody
+  }
   const who = guard.admit(request, right === 'nothing' ? 'anybody' : 'token')
   return isProblem(who) ? who : (refuseRoute(who, right) ?? who)
 }

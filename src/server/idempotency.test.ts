@@ -41,7 +41,6 @@ const WITHOUT: { readonly [path: string]: string } = {
   '/engine/queries': 'changes nothing',
   '/plans/:plan/redraft': 'changes nothing',
   '/halt': 'who said it first stands',
-  '/memory': 'is not there yet',
   ...Object.fromEntries(
     ['/sessions', '/session'].flatMap(path => [
       [`${path}/:session/pause`, 'is an order to each of its plans; what is paused stays so'],

@@ -46,13 +46,16 @@ export async function responseTo(
   const more = {
     ...(data === undefined ? {} : { 'content-type': raw?.type ?? JSON_TYPE }),
     ...(tag === undefined ? {} : { etag: tag }),
-    ...(location === undefined ? {} : { location }),
+    ...(location === undefined ? {} : { location: location.replaceAll(NOT_IN_A_HEADER, encodeURIComponent) }),
     ...headers,
   }
   if (data === undefined || !mayCompress) return made(isKnown ? 304 : status, data, more)
   const coded = await compress(request.headers['accept-encoding'], data, more)
   return made(status, coded.data, coded.headers)
 }
+
+/** Names may be in any script; a header takes printable ASCII only. What is escaped already stays. */
+const NOT_IN_A_HEADER = /[^\x21-\x7e]+/g
 
 export function problemResponse({ problem, headers }: Problem, instance?: string): Response {
   const text = JSON.stringify({ ...problem, instance })

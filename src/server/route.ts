@@ -16,6 +16,8 @@ export interface Route<Query, Body> {
   readonly path: string
   /** `nothing`: public, no token needed. */
   readonly right: Right | 'nothing'
+  /** No token is needed on the machine of the service. Only for what holds no plan and no secret. */
+  readonly isOpenHere?: true
   readonly about: string
   /** Without a schema, query keys are rejected. */
   readonly query?: Schema<Query>

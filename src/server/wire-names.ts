@@ -38,7 +38,7 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
   'said',
   'values',
 ])
-const HINTS: ReadonlySet<string> = new Set(['hint', 'why', 'means'])
+const HINTS: ReadonlySet<string> = new Set(['hint', 'why', 'means', 'undo'])
 const TIMES = /^(?:at|since|until|now|[a-z]+At)$/
 
 export function onWire(value: unknown): Json {

@@ -17,6 +17,7 @@ import { claimsOn } from './leases/claims.ts'
 import type { Clock, Host } from './leases/host.ts'
 import { type Heartbeat, LeasesOnTables } from './leases/leases.ts'
 import { rebuildAllReservations, reservationsOn } from './leases/reservations.ts'
+import { memoriesOn } from './memories-on-tables.ts'
 import { CatchingUp, search } from './search/catch-up.ts'
 import { sumSteps } from './search/step-metrics.ts'
 import { isKept, keptQuery, keptText } from './search/storable-text.ts'
@@ -127,6 +128,7 @@ export class StoreOnTables implements door.Store {
   readonly halts: door.Halts
   readonly logs: door.Logs
   readonly blobs: ContentStore
+  readonly memories: door.Memories
   readonly sessions: door.Store['sessions']
   readonly goals: door.Store['goals']
   readonly #parts: Parts
@@ -155,6 +157,7 @@ export class StoreOnTables implements door.Store {
     this.halts = haltsOn(transactions)
     this.logs = logsOn(transactions)
     this.blobs = parts.blobs
+    this.memories = memoriesOn(parts)
     this.sessions = streamsOn('session', foldSession, parts)
     this.goals = streamsOn('goal', foldGoal, parts)
   }

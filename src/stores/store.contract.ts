@@ -5,6 +5,7 @@ import { feedingContract } from './contract/feed.contract.ts'
 import type { Setup } from './contract/harness.contract.ts'
 import { leasesContract } from './contract/leases.contract.ts'
 import { listsContract } from './contract/lists.contract.ts'
+import { memoriesContract } from './contract/memories.contract.ts'
 import { onceContract } from './contract/once.contract.ts'
 import { processesContract } from './contract/processes.contract.ts'
 import { queriesContract } from './contract/queries.contract.ts'
@@ -31,4 +32,5 @@ export function storeContract(what: string, setup: Setup): void {
   searchContract(what, setup)
   stepsContract(what, setup)
   strangeTextContract(what, setup)
+  memoriesContract(what, setup)
 }

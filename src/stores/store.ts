@@ -12,6 +12,7 @@ import type { Reserves } from '../domain/result.ts'
 import type { PlanState } from '../domain/state/state.ts'
 import type { Queue, QueueStanding } from '../queues/queue.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
+import type { Memories } from './memories.ts'
 import type {
   AttemptQuery,
   AttemptRow,
@@ -33,6 +34,7 @@ import type {
 } from './rows.ts'
 
 export { firstAfter } from './first-after.ts'
+export type * from './memories.ts'
 export type * from './rows.ts'
 
 export interface Store {
@@ -106,6 +108,7 @@ export interface Store {
   readonly halts: Halts
   readonly logs: Logs
   readonly blobs: SnapshotBlobs
+  readonly memories: Memories
   readonly sessions: Streams<SessionEvent, SessionRow, Pick<Partial<SessionRow>, 'status'>>
   readonly goals: Streams<GoalEvent, GoalRow, Pick<Partial<GoalRow>, 'status' | 'parent'>>
 

@@ -7,6 +7,7 @@ import type { Reservation } from '../domain/reservation.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { StoredEntry } from './journal/entry.ts'
 import type { AttemptRecord, Changes, PlanRecord, TaskRecord } from './journal/projection.ts'
+import type { MemoryTable } from './memories.ts'
 import type { IndexTable } from './search/search-tables.ts'
 import type {
   AttemptQuery,
@@ -40,6 +41,7 @@ export interface Tables {
   readonly streams: StreamTable
   readonly once: OnceTable
   readonly index: IndexTable
+  readonly memories: MemoryTable
   readonly upkeep: Upkeep
 }
 

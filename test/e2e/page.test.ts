@@ -8,6 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { large, PRINTED } from '../page/plans.ts'
 import { browserOrReason, complaintsOf } from './browser.fixture.ts'
+import { crossedLabels, fitOfHead } from './page-geometry.fixture.ts'
 import { type Place, place } from './planfold.fixture.ts'
 import { lastingPort, type ServedProcess, serving } from './serve.fixture.ts'
 
@@ -164,13 +165,17 @@ test('a place that cannot be shown says so, with a way on', async context_ => {
 
 test('when the service is killed the page stays readable and says so; when it is back, it goes on, still signed in', async context_ => {
   if (typeof browser === 'string') return context_.skip(browser)
-  await page.goto(`${service.address}/ui/plans/gated?view=outline`)
+  await page.goto(`${service.address}/ui/plans/open?view=checkpoints`)
   await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Run', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'More' }).click()
   const { port } = service
   service.kill('SIGKILL')
   await service.ended
   await page.getByText(/The server does not respond/).waitFor()
-  expect(await page.getByRole('button', { name: /last/ }).first().isVisible()).toBe(true)
+  for (const name of ['Run', 'Edit', 'Edit the plan', 'Take a checkpoint', 'Cancel the plan'])
+    expect([name, await page.getByRole('button', { name, exact: true }).isDisabled()]).toEqual([name, true])
+  expect(await page.getByRole('heading', { name: 'open' }).isVisible()).toBe(true)
   service = await serving(folder.folder, '--port', String(port))
   await page.getByText('Live', { exact: true }).waitFor()
   await post(
@@ -218,14 +223,27 @@ test('a plan is made from text and run, up to what it asks', async context_ => {
   expect(complaints).toEqual([])
 })
 
-test('a plan goes back to a checkpoint after a look at what that does, and the going back is undone', async context_ => {
+test('a plan goes back to before the first task after a look at what that does, line by line, and the going back is undone', async context_ => {
   if (typeof browser === 'string') return context_.skip(browser)
   await page.goto(`${service.address}/ui/plans/edited?view=checkpoints`)
-  await page.getByRole('button', { name: 'Compare' }).last().click()
+  // By what they follow and when, not by the name that commands take.
+  const rows = page.locator('.checkpoint')
+  expect((await rows.locator('> b').allInnerTexts()).slice(-2)).toEqual(['After first', 'Before the first task'])
+  expect(await rows.locator('time').first().innerText()).toMatch(/^\d\d:\d\d:\d\d$/)
+  await rows.last().getByRole('button', { name: 'Compare' }).click()
   await page.getByText(/changed since/).waitFor()
-  await page.getByRole('button', { name: 'Roll back' }).last().click()
   const dialog = page.getByRole('dialog')
+  await rows.last().getByRole('button', { name: 'Roll back' }).click()
+  await dialog.getByRole('heading', { name: 'Roll back to before the first task' }).waitFor()
+  await dialog.getByText('− three').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await rows
+    .nth((await rows.count()) - 2)
+    .getByRole('button', { name: 'Roll back' })
+    .click()
   await dialog.getByText('notes/a.md').waitFor()
+  await dialog.getByText('− three').waitFor()
+  await dialog.getByText('+ two').waitFor()
   await dialog.getByText('Will run again').waitFor()
   await dialog.getByRole('button', { name: 'Roll back' }).click()
   await page.getByText('Rollback started').waitFor()
@@ -452,10 +470,10 @@ test('work is pushed back with words on a single line, and rejected', async cont
   expect(complaints).toEqual([])
 })
 
-test('what failed is tried again, or skipped; a plan is paused, resumed and cancelled, seven tabs in step', async context_ => {
+test('what failed is tried again, or skipped; a plan is paused, resumed and cancelled, two tabs in step', async context_ => {
   if (typeof browser === 'string') return context_.skip(browser)
   await started(
-    'planfold: 1\nname: failing\ntasks:\n  - { id: a, run: [test, -f, go], effect: pure }\n  - { id: b, needs: a, run: ["false"], effect: pure }\n  - { id: c, needs: b, run: [echo, c], effect: pure }\n',
+    'planfold: 1\nname: failing\ntasks:\n  - { id: a, run: [sh, -c, "test -f go && until test -f on; do sleep 0.1; done"], effect: pure }\n  - { id: b, needs: a, run: ["false"], effect: pure }\n  - { id: c, needs: b, run: [echo, c], effect: pure }\n',
   )
   await expect.poll(() => stateOf('failing'), { timeout: 60_000 }).toBe('failed')
   // The page opens on what failed.
@@ -465,6 +483,11 @@ test('what failed is tried again, or skipped; a plan is paused, resumed and canc
   await page.getByRole('button', { name: 'Retry' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
   await page.getByText('a runs again').waitFor()
+  // Why the last attempt failed is not said of the one that runs.
+  const drawer = page.getByRole('complementary', { name: 'a' })
+  await drawer.getByText('Running').waitFor()
+  expect(await drawer.getByText('Why it failed').count()).toBe(0)
+  await folder.write('on', '')
   await page.goto(`${service.address}/ui/plans/failing?task=b`)
   await page.getByRole('complementary', { name: 'b' }).getByText('Why it failed').waitFor()
   await page.getByRole('button', { name: 'Skip' }).click()
@@ -475,14 +498,14 @@ test('what failed is tried again, or skipped; a plan is paused, resumed and canc
     'planfold: 1\nname: long\ntasks:\n  - { id: a, run: [node, -e, "setInterval(() => {}, 1000)"], effect: pure }\n',
   )
   const tabs = [page]
-  while (tabs.length < 7) tabs.push(await context.newPage())
+  tabs.push(await context.newPage())
   for (const tab of tabs) {
     await tab.goto(`${service.address}/ui/plans/long?view=outline`)
     await tab.getByRole('button', { name: 'Pause', exact: true }).waitFor()
   }
   await page.getByRole('button', { name: 'Pause', exact: true }).click()
   await Promise.all(tabs.map(tab => tab.getByRole('button', { name: 'Resume', exact: true }).waitFor()))
-  await tabs[6]!.getByRole('button', { name: 'Resume', exact: true }).click()
+  await tabs[1]!.getByRole('button', { name: 'Resume', exact: true }).click()
   await Promise.all(tabs.map(tab => tab.getByRole('button', { name: 'Pause', exact: true }).waitFor()))
   await page.getByRole('button', { name: 'More' }).click()
   await page.getByRole('button', { name: 'Cancel the plan' }).click()
@@ -581,4 +604,108 @@ test('plans are sorted and filtered by the address; a report opens from disk and
   expect(await tab.locator('svg').count()).toBe(1)
   await tab.close()
   expect([...complaints, ...others]).toEqual([])
+})
+
+const REWORKED = `planfold: 1
+name: retry-transfers-of-the-whole-shop
+title: Resume a failed transfer from the failed part, in the service and in both clients
+policy: { write: [many/**] }
+tasks:
+  - { id: rework, run: [sh, -c, "mkdir -p many; for i in 1 2 3 4 5 6 7; do echo $i > many/part-$i.md; done"], write: [many/**], network: [] }
+  - { id: broken, run: ["false"], effect: pure }
+  - { id: approve-format, needs: rework, gate: { type: approval, show: [diff] }, on: { rejected: rework } }
+  - { id: by-hand, needs: approve-format }
+`
+
+test('the page fits a laptop, a phone on its side and a zoom of 200 %; what failed is said first; no edge crosses a label', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await started(REWORKED)
+  const address = `${service.address}/ui/plans/retry-transfers-of-the-whole-shop`
+  await page.goto(`${address}?view=graph&task=approve-format`)
+  await page.getByRole('complementary', { name: 'approve-format' }).waitFor()
+  await page.locator('.facts').getByText('Waiting for you').waitFor()
+  // What failed comes before what waits.
+  expect(await page.locator('.facts .pill').allInnerTexts()).toEqual(['1 failed', 'Waiting for you'])
+  for (const [width, height] of [
+    [1440, 900],
+    [1199, 800],
+    [1024, 768],
+    [844, 390],
+    [761, 800],
+    [720, 450],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    const { overlapping, outside, room } = await fitOfHead(page)
+    expect({ width, overlapping, outside }).toEqual({ width, overlapping: [], outside: [] })
+    expect(room).toBeGreaterThan(0.45)
+  }
+  await page.setViewportSize({ width: 1280, height: 800 })
+  expect(await crossedLabels(page)).toEqual([])
+  // The answers leave the room to what will run.
+  await page.setViewportSize({ width: 844, height: 390 })
+  await page.getByRole('link', { name: 'Review' }).first().click()
+  await page.getByText('7 files were changed').waitFor()
+  expect((await page.locator('.asked-acts').boundingBox())!.height).toBeLessThan(110)
+  // A list of the files, and a filter.
+  const files = page.getByRole('list', { name: 'Changed files' })
+  expect(await files.getByRole('listitem').count()).toBe(7)
+  await page.getByLabel('Filter files').fill('part-6')
+  expect(await files.getByRole('listitem').allInnerTexts()).toEqual([expect.stringContaining('many/part-6.md')])
+  await files.getByRole('button').click()
+  expect(await page.locator('.file-diff').count()).toBe(1)
+  await page.setViewportSize({ width: 1280, height: 800 })
+  expect(complaints).toEqual([])
+})
+
+test('two people answer one gate: who was second reads who was first, what was decided, and that the own answer does not count', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  const made = await folder.planfold('serve', 'token', 'create', 'bo', '--role', 'approver', '--json')
+  const { data } = JSON.parse(made.stdout) as { readonly data: { readonly token: string } }
+  await openAsked('retry-transfers-of-the-whole-shop', 'approve-format')
+  await expect.poll(() => page.getByRole('button', { name: /^Approve\s*A$/ }).isEnabled()).toBe(true)
+  // The other answer arrives first; this page has not heard of it.
+  await page.route('**/inbox/*/answer', async route => {
+    const headers = { authorization: `Bearer ${data.token}`, 'content-type': 'application/json' }
+    const reject = { method: 'POST', headers, body: JSON.stringify({ answer: 'reject', unseen: true }) }
+    expect((await fetch(route.request().url(), reject)).status).toBe(200)
+    await route.continue()
+  })
+  await page.getByRole('button', { name: /^Approve\s*A$/ }).click()
+  await page
+    .getByRole('heading', { name: /^bo rejected this (now|\d+ s ago); your approval was not recorded$/ })
+    .waitFor()
+  await page.unroute('**/inbox/*/answer')
+  await page.getByRole('link', { name: /^Entry \d+ of retry-transfers/ }).click()
+  await page
+    .locator('li[aria-current="true"]')
+    .getByText(/approve-format rejected by bo/)
+    .waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('the list says one word for one state, by the clock of the service: chips, headings, rows and the head of the plan agree', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await started('planfold: 1\nname: unclaimed\ntasks:\n  - { id: mine }\n')
+  const tab = await context.newPage()
+  await tab.clock.install({ time: Date.now() + 3_600_000 })
+  await tab.goto(`${service.address}/ui/`)
+  const row = tab.getByRole('link', { name: /^Waiting to be claimed unclaimed/ })
+  await row.getByText('Waiting to be claimed', { exact: true }).waitFor()
+  // The clock of this browser is an hour ahead.
+  expect(await row.innerText()).toMatch(/(now|\d+ s ago)$/)
+  expect((await row.boundingBox())!.height).toBeLessThanOrEqual(40)
+  for (const section of await tab.locator('.plans section').all()) {
+    const heading = (await section.getByRole('heading').innerText()).replace(/\s+/g, ' ')
+    const chip = tab
+      .getByRole('group', { name: 'Filter by status' })
+      .getByRole('button', { name: heading, exact: true })
+    expect([heading, await chip.count()]).toEqual([heading, 1])
+    expect(await section.getByRole('listitem').count()).toBe(Number(/[\d,]+$/.exec(heading)![0]))
+  }
+  const all = await tab.getByRole('button', { name: /^All \d/ }).innerText()
+  expect(await tab.locator('.plan-row').count()).toBe(Number(/\d+$/.exec(all)![0]))
+  await row.click()
+  await tab.locator('.facts').getByText('Waiting to be claimed').waitFor()
+  await tab.close()
 })

@@ -463,18 +463,4 @@ describe('the plan, gate and memory API (seed 003)', () => {
     expect((await ask('GET', '/sessions/launch/plan')).status).toBe(404)
     expect((await here.planfold('list', '--session', 'launch')).stdout).toContain('release-notes')
   })
-
-  test('GET /memory says that it is not there yet', async () => {
-    const { status, headers, body } = await ask('GET', '/memory?keys=http3.key_claims')
-    expect(status).toBe(501)
-    expect(headers.get('content-type')).toBe('application/problem+json')
-    expect(body).toEqual({
-      type: 'urn:planfold:problem:not-supported',
-      title: 'Not there yet',
-      status: 501,
-      detail: expect.stringContaining('memory comes with a later release'),
-      hint: expect.any(String),
-      instance: expect.stringMatching(/^urn:planfold:request:/),
-    })
-  })
 })

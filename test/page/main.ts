@@ -1,5 +1,5 @@
-// `npm run page`: looks at the page in a real Chromium, with a real service and real plans. Screenshots of every page (1440×900 and
-// 390×844, light and dark), findings of axe-core, frames while a thousand tasks are panned, long tasks while they run, seven tabs,
+// `npm run page`: looks at the page in a real Chromium, with a real service and real plans. Screenshots of every page (in four
+// sizes, light and dark), findings of axe-core, frames while a thousand tasks are panned, long tasks while they run, seven tabs,
 // a service that is killed, the size of the first load, and words that want to be code. Prints what was measured; fails on a miss.
 
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -15,7 +15,12 @@ import { framesWhilePanning, whileItRuns } from './measure.ts'
 import { DONE, FAILED, FILES, large, NASTY, SHOP } from './plans.ts'
 
 const OUT = process.env.PLANFOLD_PAGE_OUT ?? '.page'
-const SIZES = { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } } as const
+const SIZES = {
+  desk: { width: 1440, height: 900 },
+  laptop: { width: 1024, height: 768 },
+  side: { width: 844, height: 390 },
+  phone: { width: 390, height: 844 },
+} as const
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** e.g. `npm run page -- shots axe`: only these parts. */
 const wanted = new Set(process.argv.slice(2))

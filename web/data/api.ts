@@ -15,9 +15,16 @@ import { defined } from '../../src/domain/json.ts'
 import type { CountedDecision } from '../../src/domain/network-decision.ts'
 import type { PlanStatus } from '../../src/domain/status.ts'
 import type { LogService } from '../log/log-source.ts'
+import { noteServerTime } from './server-clock.ts'
 import { shown } from './shown.ts'
 
-export const engine: RemoteEngine = connect({ url: location.origin })
+async function timedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init)
+  noteServerTime(response)
+  return response
+}
+
+export const engine: RemoteEngine = connect({ url: location.origin, fetch: timedFetch })
 
 export class Problem extends Error {
   override readonly name = 'Problem'
@@ -48,7 +55,7 @@ const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/
 async function http<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, type?: string): Promise<T> {
   let response: Response
   try {
-    response = await fetch(path, {
+    response = await timedFetch(path, {
       method,
       headers: {
         ...JSON_HEADERS,
@@ -113,8 +120,8 @@ export interface PlanList {
   readonly total: number
   /** Counts by state, independent of the state filter. */
   readonly statuses: AnswerOf<'overview'>['statuses']
-  /** How many of these plans have something in the inbox; null if that is not asked, because the inbox itself tells. */
-  readonly waiting: number | null
+  /** Of these plans, those with something in the inbox, by state. Plans that have ended are not counted. */
+  readonly asking: { readonly [status in PlanStatus]?: number }
 }
 
 const PLANS_PAGE = 100
@@ -140,13 +147,26 @@ export async function listPlans(
     counts ??= page.statuses
     while (page.next !== null && rows.size < wanted) page = await ask({ ...only, cursor: page.next })
   }
-  const isFiltered = asked.since !== undefined || asked.text !== undefined
-  const isWhole = statuses.length === 0 && waiting === undefined
-  if (!isFiltered && !(isWhole && rows.size < total))
-    return { rows: [...rows.values()], total, statuses: counts!, waiting: null }
-  // Of a filtered list only the count is wanted: a row of it may have another state.
-  const those = isWhole ? await ask({ waiting: true }) : await engine.ask({ ...query, limit: 1, waiting: true })
-  return { rows: [...rows.values()], total, statuses: counts!, waiting: those.total }
+  const isWhole = statuses.length === 0 && rows.size >= total
+  const asking = isWhole ? [...rows.values()] : []
+  // Read on to the last page: a plan that waits may be old.
+  for (let page = isWhole ? null : await ask({ waiting: true }); page !== null; ) {
+    asking.push(...page.items)
+    page = page.next === null ? null : await ask({ waiting: true, cursor: page.next })
+  }
+  const known = statuses.length === 0 ? rows : new Map([...rows].filter(([, row]) => statuses.includes(row.status)))
+  return { rows: [...known.values()], total, statuses: counts!, asking: countByStatus(asking.filter(isAsking)) }
+}
+
+const OVER: readonly PlanStatus[] = ['completed', 'failed', 'cancelled']
+/** Waits for a person's answer. What an ended plan still asks does not hold it up. */
+export const isAsking = ({ status, waiting }: PlanRow): boolean =>
+  !OVER.includes(status) && (status === 'blocked' || (waiting ?? 0) > 0)
+
+function countByStatus(rows: readonly PlanRow[]): PlanList['asking'] {
+  const counts: { [status in PlanStatus]?: number } = {}
+  for (const { status } of rows) counts[status] = (counts[status] ?? 0) + 1
+  return counts
 }
 
 interface Moved {
@@ -244,6 +264,9 @@ export async function listInbox(): Promise<readonly InboxEntry[]> {
   })
 }
 
+/** What became of a request; null for an unknown id. */
+export const inboxFate = async (id: string) => shown(await engine.ask({ type: 'inboxFate', id }))
+
 export type PlanDiff = Extract<InboxEntry['asks'], { readonly type: 'proposal' }>['changes']
 
 export interface AnswerBody {
@@ -292,6 +315,8 @@ export const approveWithEdits = (plan: string, gate: string, body: object): Prom
   http('POST', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}/approve`, body)
 
 export const planSummary = (plan: string) => engine.ask({ type: 'summary', plan })
+/** Tasks that could start if other plans had not reserved their files. */
+export const heldFiles = async (plan: string) => (await engine.ask({ type: 'next', plan }))?.held ?? []
 
 // ── one task ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -331,6 +356,9 @@ export const previewRollback = (plan: string, to: string | null, including: Incl
   engine.ask({ type: 'rollbackPreview', plan, ...(to === null ? {} : { to }), ...including })
 export const previewUndo = (plan: string, including: Including = {}) =>
   engine.ask({ type: 'rollbackPreview', plan, undo: true, ...including })
+/** What a rollback changes, line by line: from each file as the plan left it to the file as it would be. */
+export const rollbackDiffs = async (plan: string, back: { readonly to?: string; readonly undo?: true } & Including) =>
+  shown(await engine.ask({ type: 'rollbackDiffs', plan, ...back }))
 export const diffCheckpoints = (plan: string, from: string) => engine.ask({ type: 'checkpointDiff', plan, from })
 
 const ROLLBACK_WAIT_SECONDS = 25

@@ -9,6 +9,7 @@
 import { connect, type Entry, type RemoteEngine, RemoteTrouble } from '../../src/client/client.ts'
 import type { Connection, FromTab, ToTab } from './live-messages.ts'
 import { PlanFold } from './plan-fold.ts'
+import { noteServerTime, serverNow } from './server-clock.ts'
 
 const FRAME_MS = 16
 /** The cost of a frame grows with the plan: with 1,000 tasks, tabs are updated ten times a second. */
@@ -104,6 +105,7 @@ export class LiveHub {
     const isStream = String(input).includes('/engine/entries')
     if (isStream && this.#connection.is === 'live') this.#set({ is: 'away', lastSeen: this.#lastSeen })
     const response = await fetch(input, init)
+    noteServerTime(response)
     if (isStream && response.ok) {
       this.#lastSeen = this.#now()
       this.#set({ is: 'live' })
@@ -273,7 +275,7 @@ export class LiveHub {
     const { plan, task } = tab.task
     const one = this.#followed.get(plan)
     if (one === undefined || one.fold.version === 0) return
-    port.send({ say: 'task', plan, task, detail: one.fold.detail(task, this.#now()) })
+    port.send({ say: 'task', plan, task, detail: one.fold.detail(task, serverNow()) })
   }
 
   /** Sends to every tab; the default message says that anything may have changed. */

@@ -61,6 +61,8 @@ export interface PlanHead {
   /** The cost of all model calls that tasks reported. */
   readonly cost: number | null
   readonly tokens: number
+  /** Its reviewers and those whom it affects, and what it claims about an approval. */
+  readonly people: readonly string[]
   /** Shown until the plan is started; null afterwards. */
   readonly draft: DraftWords | null
 }
@@ -99,6 +101,8 @@ export interface TaskView {
   readonly startedAt: number | null
   readonly endedAt: number | null
   readonly retryAt: number | null
+  /** Postponed to a set time. */
+  readonly isLater: boolean
   readonly asks: string | null
   readonly since: number | null
   readonly reason: string | null

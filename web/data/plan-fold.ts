@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../../src/domain/json.ts'
 import type { PlanDefinition } from '../../src/domain/plan.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
 import { effectOf } from '../../src/domain/plan-rules/effect.ts'
+import { peopleIn, peopleLines } from '../../src/domain/policy/plan-roles.ts'
 import { retryOf } from '../../src/domain/recovery/retry.ts'
 import { evolve } from '../../src/domain/state/evolve.ts'
 import { newState, unpackFold } from '../../src/domain/state/fold.ts'
@@ -117,6 +118,7 @@ export class PlanFold {
       counts: { ...state.counts },
       cost: this.#cost?.usd ?? null,
       tokens: this.#cost?.tokens ?? 0,
+      people: peopleLines(peopleIn(definition, null) ?? {}),
       draft: planStatus(state) === 'draft' ? draftWords(state.definition) : null,
     }
   }
@@ -148,6 +150,7 @@ function viewOf(state: PlanState, task: TaskState): TaskView {
     startedAt: task.startedAt,
     endedAt: task.endedAt,
     retryAt: task.retryAt,
+    isLater: task.status === 'ready' && task.retryAt !== null && task.waitsSince !== null,
     asks: task.gate?.asks.type ?? null,
     since: task.gate?.since ?? null,
     reason: task.gate?.asks.type === 'verdict' ? null : task.reason,

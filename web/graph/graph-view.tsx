@@ -310,20 +310,42 @@ function inside(
 /** Keeps positions when a revision or a fold adds or removes tasks. */
 function useStableLayout(tasks: readonly TaskView[], shape: number, folded: ReadonlySet<string>): GraphLayout {
   const before = useRef<GraphLayout | undefined>(undefined)
+  const width = useRef<number | null>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: states change with every event, places only with the shape.
   return useMemo(() => {
-    const layout = layoutGraph(
-      tasks.map(({ name, needs, action, on }) => ({
-        id: name,
-        needs,
-        isGate: action === 'gate',
-        leads: Object.entries(on).flatMap(([outcome, names]) => names.map(to => ({ outcome, to }))),
-      })),
-      before.current,
-    )
+    const layoutAt = (wide: number | null): GraphLayout =>
+      layoutGraph(
+        tasks.map(({ name, needs, action, on }) => ({
+          id: name,
+          needs,
+          isGate: action === 'gate',
+          leads: Object.entries(on).flatMap(([outcome, names]) => names.map(to => ({ outcome, to }))),
+          ...(wide === null || action === 'gate' ? {} : { width: wide }),
+        })),
+        before.current,
+      )
+    // Measured once: a wider window must not move the tasks of a plan that is being watched.
+    width.current ??= tasks.length > WIDENED_MAX ? LAYOUT.width : widthFor(tasks, layoutAt(null))
+    const layout = layoutAt(width.current)
     before.current = layout
     return layout
   }, [shape, folded])
+}
+
+/** Larger plans fill the view anyway. */
+const WIDENED_MAX = 60
+const WIDTH_MAX = 240
+/** Glyph, gaps and padding of a task; then the width of a letter of its title. */
+const [FRAME_WIDTH, LETTER_WIDTH] = [50, 5.9]
+const [RAIL_WIDTH, DRAWER_WIDTH] = [52, 376]
+
+/** Wide enough for the longest title, if the view has room for that. */
+function widthFor(tasks: readonly TaskView[], { nodes, width }: GraphLayout): number {
+  const columns = new Set(nodes.map(node => node.x + node.width / 2)).size
+  const room = (innerWidth - RAIL_WIDTH - DRAWER_WIDTH - 2 * MARGIN) / READABLE - width
+  const longest = Math.max(0, ...tasks.map(({ title }) => title?.length ?? 0))
+  const wished = Math.min(WIDTH_MAX, Math.ceil(FRAME_WIDTH + longest * LETTER_WIDTH))
+  return Math.max(LAYOUT.width, Math.floor(Math.min(wished, LAYOUT.width + room / columns)))
 }
 
 function placeFrame(
@@ -331,6 +353,9 @@ function placeFrame(
   layout: GraphLayout,
   seen: { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number },
 ): void {
+  // There is nothing to find on a map of what is in view.
+  const isAll = seen.left <= 0 && seen.top <= 0 && seen.right >= layout.width && seen.bottom >= layout.height
+  element.parentElement!.hidden = isAll
   const k = scaleOf(layout)
   const offset = offsetOf(layout, k)
   const clip = (value: number, max: number): number => Math.min(max, Math.max(0, value))

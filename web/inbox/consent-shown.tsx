@@ -9,7 +9,8 @@ import { networkOf, writesOf } from '../../src/domain/views/pages/consent-text.t
 import { spelled } from '../../src/domain/views/pages/foreign-text.ts'
 import type { ChangedFile, NamedFile } from '../data/api.ts'
 import { Argv, visible } from '../parts/argv.tsx'
-import { Diff, DiffModes, FileDiffs, type LineComments, useDiffMode } from '../parts/diff.tsx'
+import { Diff, DiffModes, type LineComments, useDiffMode } from '../parts/diff.tsx'
+import { FileDiffs } from '../parts/file-diffs.tsx'
 import { count } from '../parts/words.ts'
 
 export function ConsentShown({

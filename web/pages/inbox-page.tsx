@@ -7,7 +7,7 @@ import { ChevronLeft, Inbox } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import type { InboxEntry } from '../data/api.ts'
 import { useInbox } from '../data/queries.ts'
-import { type Answer, Answered } from '../inbox/answer-result.tsx'
+import { type Answer, Answered, Settled } from '../inbox/answer-result.tsx'
 import { AskedItem } from '../inbox/inbox-item.tsx'
 import { useNow } from '../parts/clock.ts'
 import { Glyph } from '../parts/glyph.tsx'
@@ -68,12 +68,11 @@ export default function InboxPage() {
             {given ? (
               <Answered answer={answer} next={nextAfter(answer.item, data)} />
             ) : open === undefined ? (
-              <Empty title="No longer in the inbox">
-                <p>Somebody answered it, or the plan continued without it.</p>
+              <Settled id={wanted ?? ''}>
                 <Link to="/inbox" className="button" onClick={() => setFirst(undefined)}>
                   Back to the inbox
                 </Link>
-              </Empty>
+              </Settled>
             ) : (
               <AskedItem key={open.id} item={open} onAnswer={setAnswer} />
             )}

@@ -13,7 +13,7 @@ import {
   type TemplateParameter,
 } from '../data/api.ts'
 import { templates, useRights } from '../data/queries.ts'
-import { Button } from '../parts/button.tsx'
+import { OrderButton } from '../parts/button.tsx'
 import { Faults, useRested } from '../parts/checked-text.tsx'
 import { CommandLine, commandOf, withKey } from '../parts/command.tsx'
 import { Glyph } from '../parts/glyph.tsx'
@@ -118,10 +118,10 @@ function FromGoal() {
       </div>
       {error !== null && <Trouble error={error} />}
       <div className="new-acts">
-        <button type="submit" className="button main" disabled={busy || goal.trim() === ''}>
+        <OrderButton type="submit" kind="main" disabled={busy || goal.trim() === ''}>
           {busy ? 'Drafting…' : 'Draft the plan'}
           <kbd>{withKey('↵')}</kbd>
-        </button>
+        </OrderButton>
         <CommandLine command={commandOf('plan', goal.trim() === '' ? 'the goal' : goal.trim())} />
       </div>
     </form>
@@ -213,9 +213,9 @@ function TemplateForm({ name }: { readonly name: string }) {
       ))}
       {refused !== null && <Trouble error={refused} />}
       <div className="new-acts">
-        <Button type="submit" kind="main" disabled={busy}>
+        <OrderButton type="submit" kind="main" disabled={busy}>
           Create the plan
-        </Button>
+        </OrderButton>
         <Link to="/new" search={{ from: 'template' }} className="button quiet">
           Another template
         </Link>
@@ -298,9 +298,9 @@ function FromText() {
         )}
       </div>
       <div className="new-acts">
-        <button type="submit" className="button main" disabled={busy || text.trim() === ''}>
+        <OrderButton type="submit" kind="main" disabled={busy || text.trim() === ''}>
           Create the plan
-        </button>
+        </OrderButton>
       </div>
     </form>
   )

@@ -1,28 +1,21 @@
 // One plan: state, inbox, and tasks as a graph, a board or an outline, with one task open beside them.
 
 import '../styles/plan.css'
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { Clock, Maximize, Minus, Plus, Search } from 'lucide-react'
+import { Maximize, Minus, Plus } from 'lucide-react'
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { type PlanFacts, planState, type ShownState } from '../../src/domain/views/pages/plan-state.ts'
-import { planSummary } from '../data/api.ts'
 import { type LivePlan, useLivePlan } from '../data/live.ts'
-import type { TaskView } from '../data/live-messages.ts'
 import { useInbox } from '../data/queries.ts'
 import { focusOf } from '../graph/graph-keys.ts'
 import { type GraphHandle, GraphView, useCritical } from '../graph/graph-view.tsx'
-import { useNow } from '../parts/clock.ts'
-import { withKey } from '../parts/command.tsx'
-import { Glyph, signOfPlan } from '../parts/glyph.tsx'
-import { Ribbon } from '../parts/ribbon.tsx'
-import { isPlain, openPalette } from '../parts/shell.tsx'
-import { AwayBar, Empty, LivePill, Skeleton } from '../parts/states.tsx'
-import { clock, dollars, planWord, span } from '../parts/words.ts'
+import { isPlain } from '../parts/shell.tsx'
+import { AwayBar, Empty, Skeleton } from '../parts/states.tsx'
+import { span } from '../parts/words.ts'
 import { DraftShown } from '../plan/draft-shown.tsx'
 import { LetAgent } from '../plan/let-agent.tsx'
 import { Outline } from '../plan/outline.tsx'
-import { PlanVerbs } from '../plan/plan-verbs.tsx'
+import { PlanHead } from '../plan/plan-head.tsx'
+import { usePlanState } from '../plan/plan-state.ts'
 import { WaitingStrip } from '../plan/waiting-strip.tsx'
 import { VIEWS, type View } from '../router.tsx'
 
@@ -75,10 +68,13 @@ export default function PlanPage() {
   return <PlanShown key={plan.head.id} name={name} plan={plan} />
 }
 
-const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches
+/** As in the style sheets: narrow, and high enough for a dock. */
+const isNarrow = (): boolean => matchMedia(NARROW).matches
+const NARROW = '(max-width: 560px), (max-width: 760px) and (min-height: 521px)'
 
 function PlanShown({ name, plan: live }: { readonly name: string; readonly plan: LivePlan }) {
-  const isInterrupted = usePlanState(live)?.word === 'interrupted'
+  const state = usePlanState(live)
+  const isInterrupted = state.word === 'interrupted'
   const plan = useMemo(() => (isInterrupted ? withInterrupted(live) : live), [live, isInterrupted])
   const search = useSearch({ from: '/plans/$plan' })
   const navigate = useNavigate({ from: '/plans/$plan' })
@@ -124,8 +120,9 @@ function PlanShown({ name, plan: live }: { readonly name: string; readonly plan:
   useKeys({ plan, selected, open, view, graph })
   return (
     <main>
-      <Head plan={plan} isInterrupted={isInterrupted} />
+      <PlanHead plan={plan} state={state} />
       <AwayBar />
+      {plan.head.people.length > 0 && <p className="people dim">{plan.head.people.join(' · ')}</p>}
       <WaitingStrip items={waiting} />
       <LetAgent plan={plan} task={null} />
       {plan.head.draft !== null && <DraftShown draft={plan.head.draft} />}
@@ -227,92 +224,6 @@ function withInterrupted(plan: LivePlan): LivePlan {
     task.look === 'running' && task.by === null ? { ...task, look: 'interrupted' as const } : task,
   )
   return { ...plan, tasks, byName: new Map(tasks.map(task => [task.name, task])) }
-}
-
-const isAsking = ({ head: { status, counts }, tasks }: LivePlan): boolean =>
-  status === 'active' &&
-  counts.waiting > 0 &&
-  counts.running === 0 &&
-  tasks.every(task => task.status !== 'ready' || task.action === 'external')
-
-/** Tasks to claim, if nothing runs and the plan only continues when one of them is claimed. */
-function tasksToClaim({ head: { status, counts }, tasks }: LivePlan): readonly TaskView[] {
-  if (status !== 'active' || counts.running > 0 || counts.waiting > 0) return []
-  const ready = tasks.filter(task => task.status === 'ready')
-  return ready.every(({ action, look }) => action === 'external' && look === 'ready') ? ready : []
-}
-
-const DRIVEN_EVERY_MS = 5_000
-
-/** The state as in `planfold status`. Asked while something runs, because the journal alone does not say that a process died. */
-function usePlanState({ head, tasks }: LivePlan): ShownState | null {
-  const { data } = useQuery({
-    queryKey: ['driven', head.id],
-    queryFn: () => planSummary(head.id),
-    enabled: head.counts.running > 0,
-    refetchInterval: DRIVEN_EVERY_MS,
-  })
-  if (data == null || data.running.length === 0) return null
-  const board = tasks.map(({ by, ...task }) => ({ ...task, claimedBy: by }) as unknown as PlanFacts['board'][number])
-  return planState({ summary: { ...data, status: head.status }, board, isDriven: data.holder?.alive === true })
-}
-
-function Head({ plan, isInterrupted }: { readonly plan: LivePlan; readonly isInterrupted: boolean }) {
-  const { head, tasks } = plan
-  const done = head.counts.completed + head.counts.skipped
-  const toClaim = tasksToClaim(plan)
-  const shown = isInterrupted ? 'interrupted' : isAsking(plan) ? 'blocked' : toClaim.length > 0 ? 'ready' : head.status
-  return (
-    <header className="top">
-      <div className="title">
-        <Link to="/" className="crumb">
-          Plans
-        </Link>
-        <span className="dim" aria-hidden="true">
-          ›
-        </span>
-        <h1 className="mono">{head.name}</h1>
-        <span className="goal" title={head.title ?? head.goal ?? ''}>
-          {head.title ?? head.goal ?? ''}
-        </span>
-      </div>
-      <div className="facts">
-        <span className={`pill ${shown === 'blocked' ? 'waiting' : shown}`}>
-          <Glyph sign={signOfPlan(isInterrupted ? 'paused' : shown)} />
-          {head.rollingBack ? 'Rolling back' : planWord(shown)}
-        </span>
-        <Ribbon tasks={tasks} max={60} />
-        <span className="num">
-          <b>{done}</b> of {tasks.length}
-        </span>
-        {head.startedAt !== null && <Elapsed from={head.startedAt} to={head.endedAt} />}
-        {head.cost !== null && <span className="num dim">{dollars(head.cost)}</span>}
-        <span className="num dim wide" title={`revision ${head.revision}`}>
-          r{head.revision}
-        </span>
-      </div>
-      <span className="space" />
-      <span className="wide">
-        <LivePill />
-      </span>
-      <button type="button" className="find wide" onClick={openPalette}>
-        <Search size={14} aria-hidden="true" />
-        Search or run
-        <kbd>{withKey('K')}</kbd>
-      </button>
-      <PlanVerbs plan={plan} />
-    </header>
-  )
-}
-
-function Elapsed({ from, to }: { readonly from: number; readonly to: number | null }) {
-  const now = useNow()
-  return (
-    <span className="num dim">
-      <Clock size={13} aria-hidden="true" />
-      {clock((to ?? now) - from)}
-    </span>
-  )
 }
 
 function useKeys({

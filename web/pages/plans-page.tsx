@@ -4,44 +4,47 @@ import '../styles/plans.css'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus, Search } from 'lucide-react'
-import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import type { PlanStatus } from '../../src/domain/status.ts'
-import type { PlanRow, PlansAsked } from '../data/api.ts'
-import { inbox, plansBy } from '../data/queries.ts'
+import { isAsking, type PlanList, type PlanRow, type PlansAsked } from '../data/api.ts'
+import { plansBy } from '../data/queries.ts'
+import { serverNow } from '../data/server-clock.ts'
 import { Button } from '../parts/button.tsx'
 import { useRested } from '../parts/checked-text.tsx'
 import { useNow } from '../parts/clock.ts'
-import { Glyph, signOfPlan } from '../parts/glyph.tsx'
+import { Glyph, signOfState } from '../parts/glyph.tsx'
 import { CountRibbon } from '../parts/ribbon.tsx'
 import { isPlain } from '../parts/shell.tsx'
 import { AwayBar, Empty, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
 import { useWindowed } from '../parts/windowed.ts'
-import { ago, clock, count, dollars, planWord } from '../parts/words.ts'
+import { ago, clock, count, dollars, stateWord } from '../parts/words.ts'
 import type { PlansSearch } from '../router.tsx'
 
-const GROUPS: readonly { readonly title: string; readonly has: (status: string, waits: number) => boolean }[] = [
-  { title: 'Waiting for you', has: (status, waits) => status === 'blocked' || (waits > 0 && !ENDED.has(status)) },
-  { title: 'Failed', has: status => status === 'failed' },
-  { title: 'Active', has: status => status === 'active' },
-  { title: 'Paused', has: status => status === 'paused' },
-  { title: 'Drafts', has: status => status === 'draft' },
-  { title: 'Over', has: status => status === 'completed' || status === 'cancelled' },
-]
-const ENDED = new Set(['completed', 'failed', 'cancelled'])
-const FILTERS = ['waiting', 'active', 'failed', 'paused', 'draft', 'completed', 'cancelled'] as const
-type Filter = (typeof FILTERS)[number]
-const isFilter = (text: string): text is Filter => (FILTERS as readonly string[]).includes(text)
-/** `blocked` counts as active: a plan in which nothing continues before a decision. */
-const STATUSES: { readonly [filter in Exclude<Filter, 'waiting'>]: readonly PlanStatus[] } = {
-  active: ['active', 'blocked'],
-  failed: ['failed'],
-  paused: ['paused'],
-  draft: ['draft'],
-  completed: ['completed'],
-  cancelled: ['cancelled'],
+/** Every plan is in one group; a group is a chip, a heading and a number, the same everywhere. */
+const GROUPS = {
+  waiting: { title: 'Waiting for you', statuses: [] },
+  failed: { title: 'Failed', statuses: ['failed'] },
+  active: { title: 'In progress', statuses: ['active', 'blocked'] },
+  paused: { title: 'Paused', statuses: ['paused'] },
+  draft: { title: 'Draft', statuses: ['draft'] },
+  completed: { title: 'Completed', statuses: ['completed'] },
+  cancelled: { title: 'Cancelled', statuses: ['cancelled'] },
+} as const satisfies { readonly [group: string]: { readonly title: string; readonly statuses: readonly PlanStatus[] } }
+type Group = keyof typeof GROUPS
+const NAMES = Object.keys(GROUPS) as readonly Group[]
+const isGroup = (text: string | undefined): text is Group => text !== undefined && Object.hasOwn(GROUPS, text)
+
+const groupOf = (row: PlanRow): Group =>
+  isAsking(row) ? 'waiting' : NAMES.find(name => (GROUPS[name].statuses as readonly PlanStatus[]).includes(row.status))!
+
+/** Counts all matching plans, not only those on this page. */
+function countIn({ statuses, asking }: PlanList, group: Group): number {
+  if (group === 'waiting') return Object.values(asking).reduce((sum, n) => sum + n, 0)
+  return GROUPS[group].statuses.reduce((sum, status) => sum + statuses[status] - (asking[status] ?? 0), 0)
 }
+
 const MORE = 200
-const ROW_HEIGHT = 52
+const ROW_HEIGHT = 32
 const SORT_WORDS: { readonly [sort: string]: string } = { updated: 'Last changed', name: 'Name', cost: 'Cost' }
 const SINCE_WORDS: { readonly [since: string]: string } = { day: 'Last day', week: 'Last week', month: 'Last month' }
 const DAYS: { readonly [since: string]: number } = { day: 1, week: 7, month: 30 }
@@ -53,13 +56,13 @@ function useAsked({ q, sort, since, status }: PlansSearch): PlansAsked {
   return useMemo(
     () => ({
       ...(sort === undefined ? {} : { order: sort }),
-      ...(since === undefined ? {} : { since: Date.now() - DAYS[since]! * DAY }),
+      ...(since === undefined ? {} : { since: serverNow() - DAYS[since]! * DAY }),
       ...(text === '' ? {} : { text }),
-      ...(status === undefined || !isFilter(status)
+      ...(!isGroup(status)
         ? {}
         : status === 'waiting'
           ? { waiting: true as const }
-          : { statuses: STATUSES[status] }),
+          : { statuses: GROUPS[status].statuses }),
     }),
     [sort, since, text, status],
   )
@@ -70,34 +73,19 @@ export default function PlansPage() {
   const [wanted, setWanted] = useState<number | undefined>(undefined)
   const { data: list, error, isPlaceholderData } = useQuery(plansBy(useAsked(search), wanted))
   const data = list?.rows
-  const waiting = useQuery(inbox).data
   const { q = '', status, sort, since } = search
+  const group = isGroup(status) ? status : null
   const navigate = useNavigate({ from: '/' })
   const field = useRef<HTMLInputElement>(null)
   const box = useRef<HTMLDivElement>(null)
   const isAll = q === '' && since === undefined
-  const waits = useMemo(() => {
-    const found = new Map<string, number>()
-    for (const item of waiting ?? []) found.set(item.plan, (found.get(item.plan) ?? 0) + 1)
-    return found
-  }, [waiting])
-  const isWaiting = useCallback(
-    (row: PlanRow): boolean => row.status === 'blocked' || (waits.get(row.id) ?? 0) > 0,
-    [waits],
-  )
   const shown = useMemo(() => {
     const words = q.toLowerCase().split(/\s+/).filter(Boolean)
     return (data ?? []).filter(row => {
       const text = `${row.name} ${row.title ?? ''} ${row.goal ?? ''}`.toLowerCase()
-      if (!words.every(word => text.includes(word))) return false
-      if (status === undefined) return true
-      return status === 'waiting'
-        ? isWaiting(row)
-        : status === 'active'
-          ? row.status === 'active' || row.status === 'blocked'
-          : row.status === status
+      return words.every(word => text.includes(word)) && (group === null || groupOf(row) === group)
     })
-  }, [data, q, status, isWaiting])
+  }, [data, q, group])
   useEffect(() => {
     document.title = 'Plans · Planfold'
     const key = (event: KeyboardEvent): void => {
@@ -108,22 +96,16 @@ export default function PlansPage() {
     addEventListener('keydown', key)
     return () => removeEventListener('keydown', key)
   }, [])
-  const left = [...shown]
-  const groups = GROUPS.map(({ title, has }) => {
-    const rows = left.filter(row => has(row.status, waits.get(row.id) ?? 0))
-    for (const row of rows) left.splice(left.indexOf(row), 1)
-    return { title, rows }
-  }).filter(({ rows }) => rows.length > 0)
-  // Counts all matching plans, not only those on this page.
-  const number = (filter: Filter): number => {
-    if (filter === 'waiting') return list?.waiting ?? waits.size
-    return STATUSES[filter].reduce((sum, status) => sum + (list?.statuses[status] ?? 0), 0)
-  }
+  const groups = NAMES.map(name => ({ name, rows: shown.filter(row => groupOf(row) === name) })).filter(
+    ({ rows }) => rows.length > 0,
+  )
+  const number = (one: Group): number => (list === undefined ? 0 : countIn(list, one))
+  const all = NAMES.reduce((sum, one) => sum + number(one), 0)
+  const wantedTotal = group === null ? all : number(group)
   return (
     <main>
       <header className="top">
         <h1>Plans</h1>
-        {list !== undefined && <span className="num dim">{list.total.toLocaleString('en')}</span>}
         <label className="find search">
           <Search size={14} aria-hidden="true" />
           <span className="hidden">Search plans</span>
@@ -157,27 +139,23 @@ export default function PlansPage() {
       </header>
       <AwayBar />
       <fieldset className="filters" aria-label="Filter by status">
-        {FILTERS.map(filter => {
-          const n = number(filter)
-          if (n === 0 && status !== filter) return null
-          return (
-            <button
-              key={filter}
-              type="button"
-              className="chip"
-              aria-pressed={status === filter}
-              onClick={() =>
-                void navigate({
-                  to: '/',
-                  search: ({ status: before, ...rest }: PlansSearch) =>
-                    before === filter ? rest : { ...rest, status: filter },
-                })
-              }
-            >
-              {filter === 'waiting' ? 'Waiting for you' : planWord(filter)} <b>{n.toLocaleString('en')}</b>
-            </button>
-          )
-        })}
+        <Chip
+          title="All"
+          n={all}
+          isOn={group === null}
+          onClick={() => void navigate({ to: '/', search: inGroup(null) })}
+        />
+        {NAMES.map(one =>
+          number(one) === 0 && group !== one ? null : (
+            <Chip
+              key={one}
+              title={GROUPS[one].title}
+              n={number(one)}
+              isOn={group === one}
+              onClick={() => void navigate({ to: '/', search: inGroup(group === one ? null : one) })}
+            />
+          ),
+        )}
         <span className="space" />
         <Chosen
           label="Changed"
@@ -196,7 +174,7 @@ export default function PlansPage() {
       </fieldset>
       <div ref={box} className="plans">
         {error !== null && <Trouble error={error} />}
-        {data === undefined && error === null && [0, 1, 2, 3].map(row => <Skeleton key={row} height={52} />)}
+        {data === undefined && error === null && [0, 1, 2, 3].map(row => <Skeleton key={row} height={ROW_HEIGHT} />)}
         {data?.length === 0 && isAll && (
           <Empty title="No plans yet">
             <p>Say what you want, and Planfold drafts the steps. Nothing runs before you say so.</p>
@@ -209,25 +187,51 @@ export default function PlansPage() {
         )}
         {data !== undefined && (data.length > 0 || !isAll) && shown.length === 0 && (
           <Empty title="No matching plans">
-            <p>{q === '' ? 'No plan has this status.' : `No plan has "${q}" in its name, title or goal.`}</p>
+            <p>{q === '' ? 'No plan is in this state.' : `No plan has "${q}" in its name, title or goal.`}</p>
             <Link to="/" search={{}} className="button">
               Show all
             </Link>
           </Empty>
         )}
-        {groups.map(({ title, rows }) => (
-          <Group key={title} title={title} rows={rows} waits={waits} box={box} />
+        {groups.map(({ name, rows }) => (
+          <Rows key={name} group={name} number={number(name)} rows={rows} box={box} />
         ))}
-        {list !== undefined && data !== undefined && !isPlaceholderData && data.length < list.total && (
+        {list !== undefined && !isPlaceholderData && shown.length < wantedTotal && isLeft(list) && (
           <p className="plans-more">
             <span className="dim">
-              {data.length.toLocaleString('en')} of {count(list.total, 'plan')}
+              {shown.length.toLocaleString('en')} of {count(wantedTotal, 'plan')}
             </span>
-            <Button onClick={() => setWanted(data.length + MORE)}>Show more</Button>
+            <Button onClick={() => setWanted(list.rows.length + MORE)}>Show more</Button>
           </p>
         )}
       </div>
     </main>
+  )
+}
+
+/** The service has more of these than were read. */
+const isLeft = ({ rows, total }: PlanList): boolean => rows.length < total
+
+const inGroup =
+  (group: Group | null) =>
+  ({ status: _, ...rest }: PlansSearch): PlansSearch =>
+    group === null ? rest : { ...rest, status: group }
+
+function Chip({
+  title,
+  n,
+  isOn,
+  onClick,
+}: {
+  readonly title: string
+  readonly n: number
+  readonly isOn: boolean
+  readonly onClick: () => void
+}) {
+  return (
+    <button type="button" className="chip" aria-pressed={isOn} onClick={onClick}>
+      {title} <b>{n.toLocaleString('en')}</b>
+    </button>
   )
 }
 
@@ -266,30 +270,29 @@ function Chosen({
   )
 }
 
-function Group({
-  title,
+function Rows({
+  group,
+  number,
   rows,
-  waits,
   box,
 }: {
-  readonly title: string
+  readonly group: Group
+  readonly number: number
   readonly rows: readonly PlanRow[]
-  readonly waits: ReadonlyMap<string, number>
   readonly box: RefObject<HTMLDivElement | null>
 }) {
   const list = useRef<HTMLUListElement>(null)
   const { rows: windowed, items, padding } = useWindowed({ box, list, count: rows.length, estimate: ROW_HEIGHT })
+  const { title } = GROUPS[group]
   return (
     <section aria-label={title}>
       <h2>
-        {title} <span className="num dim">{rows.length}</span>
+        {title} <span className="num dim">{number.toLocaleString('en')}</span>
       </h2>
       <ul ref={list} style={padding}>
         {items.map(({ index }) => {
           const row = rows[index]!
-          return (
-            <Row key={row.id} ref={windowed.measureElement} index={index} row={row} waits={waits.get(row.id) ?? 0} />
-          )
+          return <Row key={row.id} ref={windowed.measureElement} index={index} row={row} group={group} />
         })}
       </ul>
     </section>
@@ -300,32 +303,34 @@ function Row({
   ref,
   index,
   row,
-  waits,
+  group,
 }: {
   readonly ref: (element: HTMLElement | null) => void
   readonly index: number
   readonly row: PlanRow
-  readonly waits: number
+  readonly group: Group
 }) {
   const now = useNow()
-  const { status } = row
+  const { status, counts, cost, seen, waiting } = row
   const took = row.startedAt === null ? null : (row.endedAt ?? now) - row.startedAt
-  const { counts, cost } = row
-  const isWaiting = waits > 0 && !ENDED.has(status)
-  // No spinner if nothing runs: a task is ready and waits for a claim or a process.
-  const isIdle = status === 'active' && (counts.running ?? 0) === 0
+  const isWaiting = group === 'waiting'
+  const state = isWaiting ? ({ word: 'waiting', waitsFor: 'you' } as const) : seen
+  const failed = status === 'failed' ? 0 : (counts.failed ?? 0)
   return (
     <li ref={ref} data-index={index} className={`plan-row ${status}`}>
       <Link to="/plans/$plan" params={{ plan: row.name }}>
-        <Glyph
-          sign={isWaiting ? 'plan-blocked' : isIdle ? 'ready' : signOfPlan(status)}
-          label={isIdle ? 'Idle' : planWord(status)}
-        />
-        <span className="plan-name">
-          <b className="mono">{row.name}</b>
-          <span>{row.title ?? row.goal ?? ''}</span>
+        <Glyph sign={signOfState(state)} label={stateWord(state)} />
+        <b className="mono plan-row-name" title={row.name}>
+          {row.name}
+        </b>
+        <span className="plan-row-title" title={row.title ?? row.goal ?? ''}>
+          {row.title ?? row.goal ?? ''}
         </span>
-        {isWaiting && <span className="asks">{waits === 1 ? '1 question' : `${waits} questions`}</span>}
+        <span className="plan-row-state">
+          {failed > 0 && <span className="bad">{failed} failed</span>}
+          {isWaiting && waiting !== null && <span className="asks">{count(waiting, 'question')}</span>}
+          {group === 'active' && <span className={state.word}>{stateWord(state)}</span>}
+        </span>
         <CountRibbon counts={counts} />
         <span className="num plan-count">
           <b>{row.done}</b> of {row.tasks}

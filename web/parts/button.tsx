@@ -2,6 +2,7 @@
 
 import type { LucideIcon } from 'lucide-react'
 import { type ComponentProps, useEffect, useRef } from 'react'
+import { useConnection } from '../data/live.ts'
 
 interface ButtonProps extends Omit<ComponentProps<'button'>, 'className'> {
   /** Its classes besides `button`: main, danger, quiet, small, wide. */
@@ -15,6 +16,12 @@ export const Button = ({ kind = '', icon: Icon, children, ...more }: ButtonProps
     {children}
   </button>
 )
+
+/** A button that changes something: disabled while the service is away. */
+export function OrderButton({ disabled = false, ...more }: ButtonProps) {
+  const isAway = useConnection().is === 'away'
+  return <Button disabled={disabled || isAway} {...more} />
+}
 
 export function Dialog(props: ComponentProps<'dialog'>) {
   const dialog = useRef<HTMLDialogElement>(null)

@@ -1,15 +1,16 @@
-// The current time for counters on the page: one shared timer.
+// The current time of the service for counters on the page: one shared timer.
 
 import { useSyncExternalStore } from 'react'
+import { serverNow } from '../data/server-clock.ts'
 
 const listeners = new Set<() => void>()
-let now = Date.now()
+let now = serverNow()
 let timer: ReturnType<typeof setInterval> | null = null
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= setInterval(() => {
-    now = Date.now()
+    now = serverNow()
     for (const one of listeners) one()
   }, 1_000)
   return () => {

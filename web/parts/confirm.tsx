@@ -1,7 +1,7 @@
 // A confirmation dialog for actions that are hard to undo, with an optional reason.
 
 import { type ReactNode, useCallback, useState } from 'react'
-import { Button, Dialog } from './button.tsx'
+import { Button, Dialog, OrderButton } from './button.tsx'
 
 export interface Question {
   readonly title: string
@@ -67,9 +67,13 @@ function ConfirmDialog({ title, text, yes, isDanger = false, reason: label, isRe
           <Button kind="quiet" onClick={() => settle(null)}>
             Back
           </Button>
-          <Button type="submit" kind={isDanger ? 'danger' : 'main'} disabled={isReasonNeeded && reason.trim() === ''}>
+          <OrderButton
+            type="submit"
+            kind={isDanger ? 'danger' : 'main'}
+            disabled={isReasonNeeded && reason.trim() === ''}
+          >
             {yes}
-          </Button>
+          </OrderButton>
         </div>
       </form>
     </Dialog>

@@ -4,8 +4,6 @@
 import '../styles/diff.css'
 import { Columns2, MessageSquarePlus, Rows2 } from 'lucide-react'
 import { useMemo, useRef, useState } from 'react'
-import type { ChangedFile } from '../data/api.ts'
-import { visible } from './argv.tsx'
 import { useWindowed } from './windowed.ts'
 
 const LINE_HEIGHT = 18
@@ -16,7 +14,7 @@ export interface LineComments {
   readonly say: (place: string, text: string | null) => void
 }
 
-type Mode = 'inline' | 'split'
+export type Mode = 'inline' | 'split'
 const KEY = 'planfold-diff'
 
 /** The mode is remembered in this browser. */
@@ -44,46 +42,6 @@ export function DiffModes({ mode, onMode }: { readonly mode: Mode; readonly onMo
       </button>
     </fieldset>
   )
-}
-
-export function FileDiffs({
-  files,
-  mode,
-  comments,
-}: {
-  readonly files: readonly ChangedFile[]
-  readonly mode: Mode
-  readonly comments?: LineComments
-}) {
-  return files.map(({ path, patch, why }, at) => {
-    const lines = patch === null ? [] : readDiff(patch.join('\n'))
-    const added = lines.filter(({ kind }) => kind === 'add').length
-    const removed = lines.filter(({ kind }) => kind === 'remove').length
-    return (
-      <details key={path} className="file-diff" open={at < 12}>
-        <summary>
-          <code>{visible(path)}</code>
-          <span className="space" />
-          {patch !== null && (
-            <span className="num">
-              <i className="add">+{added}</i> <i className="remove">−{removed}</i>
-            </span>
-          )}
-        </summary>
-        {patch === null ? (
-          <p className="dim">{why ?? 'Its content is not stored.'}</p>
-        ) : (
-          <Diff
-            text={patch.join('\n')}
-            mode={mode}
-            label={`Changes of ${path}`}
-            path={path}
-            {...(comments === undefined ? {} : { comments })}
-          />
-        )}
-      </details>
-    )
-  })
 }
 
 export function Diff({
@@ -249,7 +207,7 @@ interface DiffLine {
   readonly after: number | null
 }
 
-function readDiff(text: string): readonly DiffLine[] {
+export function readDiff(text: string): readonly DiffLine[] {
   let [before, after] = [0, 0]
   let isInHunk = false
   /** Inside a hunk without line numbers. */

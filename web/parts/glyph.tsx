@@ -1,6 +1,7 @@
 // The icon of a state: a shape first, then a colour, so that it works without colour vision.
 
 import type { Look } from '../data/live-messages.ts'
+import type { SeenState } from './words.ts'
 
 export type Sign = Look | 'passed' | 'gate' | 'draft' | 'paused' | 'active' | 'plan-blocked'
 
@@ -131,4 +132,15 @@ export function signOf({ action, look }: { readonly action: string; readonly loo
   return look === 'pending' || look === 'ready' ? 'gate' : look
 }
 
-export const signOfPlan = (status: string): Sign => (status === 'blocked' ? 'plan-blocked' : (status as Sign))
+const PLAN_SIGNS: { readonly [word: string]: Sign } = {
+  running: 'running',
+  interrupted: 'interrupted',
+  'not running': 'paused',
+}
+
+/** Amber is only for what waits for a person. */
+export function signOfState({ word, waitsFor }: SeenState): Sign {
+  if (waitsFor === 'you') return 'plan-blocked'
+  if (waitsFor === 'worker') return 'running'
+  return waitsFor === undefined ? (PLAN_SIGNS[word] ?? (word as Sign)) : 'ready'
+}

@@ -6,12 +6,12 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 import { Copy } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { type InboxEntry, orderPlan, orderTask } from '../data/api.ts'
-import { live } from '../data/live.ts'
+import { live, useConnection } from '../data/live.ts'
 import { inbox, plans } from '../data/queries.ts'
 import { shownText } from '../data/shown.ts'
 import { Button, Dialog } from './button.tsx'
 import { commandOf, copyCommand, withKey } from './command.tsx'
-import { Glyph, type Sign, signOf, signOfPlan } from './glyph.tsx'
+import { Glyph, type Sign, signOf, signOfState } from './glyph.tsx'
 import { turnTheme } from './theme.ts'
 import { attempt } from './toasts.tsx'
 
@@ -21,6 +21,8 @@ interface Item {
   readonly more?: string
   readonly sign?: Sign
   readonly command?: string
+  /** It changes something, so it is off while the service is away. */
+  readonly isOrder?: true
   readonly run: () => void
 }
 
@@ -31,6 +33,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const items = useItems()
+  const isAway = useConnection().is === 'away'
   const found = useMemo(() => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean)
     return items
@@ -45,7 +48,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
   }, [at])
   const run = (item: Item | undefined): void => {
-    if (item === undefined) return
+    if (item === undefined || (isAway && item.isOrder === true)) return
     onClose()
     item.run()
   }
@@ -90,6 +93,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
             id={`palette-${item.id}`}
             role="option"
             aria-selected={item === chosen}
+            aria-disabled={isAway && item.isOrder === true}
             onClick={() => run(item)}
             onMouseMove={() => setAt(found.indexOf(item))}
           >
@@ -151,6 +155,7 @@ function useItems(): readonly Item[] {
         id: order,
         text: `${word} ${name}`,
         command: commandOf(command, name),
+        isOrder: true,
         run: () => void attempt(() => orderPlan(name, order)),
       })
       if (status === 'failed') {
@@ -161,6 +166,7 @@ function useItems(): readonly Item[] {
               text: `Retry ${task.name}`,
               sign: signOf(task),
               command: commandOf('retry', name, task.name),
+              isOrder: true,
               run: () => void attempt(() => orderTask(name, task.name, 'retry'), `${task.name} runs again`),
             })
         here.push(verb('Resume', 'execute', 'resume'))
@@ -224,7 +230,7 @@ function useItems(): readonly Item[] {
         id: `plan-${row.id}`,
         text: row.name as string,
         more: row.title ?? row.goal ?? '',
-        sign: signOfPlan(row.status),
+        sign: signOfState(row.seen),
         command: commandOf('status', row.name),
         run: go(`/plans/${encodeURIComponent(row.name)}`),
       })),

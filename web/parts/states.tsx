@@ -91,14 +91,15 @@ export function LivePill() {
 /** When the service does not answer, the page stays readable and recovers by itself. */
 export function AwayBar() {
   const connection = useConnection()
-  const now = useNow()
+  // Rendered again every second; `lastSeen` is by the clock of this machine.
+  useNow()
   if (connection.is !== 'away') return null
   return (
     <div className="away-bar" role="status">
       <Unplug size={15} aria-hidden="true" />
       <span>
         The server does not respond. Last response {timeOf(connection.lastSeen)}, retrying
-        {now - connection.lastSeen > 60_000 ? '; what you see may be old' : ''}.
+        {Date.now() - connection.lastSeen > 60_000 ? '; what you see may be old' : ''}.
       </span>
       <span className="space" />
       <button type="button" className="button small" onClick={() => live.say({ say: 'reconnect' })}>

@@ -43,18 +43,24 @@ export const dayOf = (ms: number): string =>
 
 export const dollars = (usd: number): string => (usd < 0.01 && usd > 0 ? '<$0.01' : `$${usd.toFixed(2)}`)
 
-const STATUS_WORDS: { readonly [status: string]: string } = {
-  draft: 'Draft',
-  active: 'Running',
-  ready: 'Waiting to be claimed',
-  interrupted: 'Interrupted',
-  paused: 'Paused',
-  blocked: 'Waiting for you',
-  completed: 'Completed',
-  failed: 'Failed',
-  cancelled: 'Cancelled',
+/** What `planState` says of a plan, in the words of the page. */
+export interface SeenState {
+  readonly word: string
+  readonly waitsFor?: 'you' | 'plan' | 'worker' | 'claim' | 'time'
 }
-export const planWord = (status: string): string => STATUS_WORDS[status] ?? status
+
+const WAITS: { readonly [what in NonNullable<SeenState['waitsFor']>]: string } = {
+  you: 'Waiting for you',
+  plan: 'Waiting for another plan',
+  worker: 'Claimed',
+  claim: 'Waiting to be claimed',
+  time: 'Waiting for a set time',
+}
+
+/** The same on every page, in lists, headings and chips. */
+export function stateWord({ word, waitsFor }: SeenState): string {
+  return waitsFor === undefined ? `${word.slice(0, 1).toUpperCase()}${word.slice(1)}` : WAITS[waitsFor]
+}
 
 const ASKS: { readonly [type: string]: string } = {
   approval: 'asks for approval',

@@ -2,13 +2,18 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
 import { actionFacts } from '../../src/domain/actions/actions.ts'
+import { type Hint, partsOf, plainStep } from '../../src/domain/hint.ts'
 import { defined } from '../../src/domain/json.ts'
-import { taskPage } from '../data/api.ts'
+import { whyLines } from '../../src/domain/views/pages/why-lines.ts'
+import { engine, taskPage } from '../data/api.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
-import { Diff, DiffModes, FileDiffs, useDiffMode } from '../parts/diff.tsx'
+import { visible } from '../parts/argv.tsx'
+import { Diff, DiffModes, useDiffMode } from '../parts/diff.tsx'
+import { FileDiffs } from '../parts/file-diffs.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
-import { count } from '../parts/words.ts'
+import { count, dateOf, timeOf } from '../parts/words.ts'
 
 export function useTaskPage(
   plan: string,
@@ -21,6 +26,33 @@ export function useTaskPage(
     queryFn: () => taskPage(plan, name, which),
     placeholderData: before => before,
   })
+}
+
+const hintText = (hint: Hint): string =>
+  partsOf(hint)
+    .map(part => (typeof part === 'string' ? part : 'may' in part ? part.may : `planfold ${plainStep(part)}`))
+    .join('')
+
+/** Which task, person or commit stands behind the lines of the file as it is now. */
+function WhyFile({ plan, path }: { readonly plan: string; readonly path: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const ask = () => engine.ask({ type: 'why', path, plan })
+  const { data, error } = useQuery({ queryKey: ['why', plan, path], queryFn: ask, enabled: isOpen })
+  const words = { text: visible, time: (at: number) => `${dateOf(at)} ${timeOf(at)}`, hint: hintText }
+  const lines = data == null ? [] : data.ok ? whyLines(data.why, words) : [data.refusal.message]
+  return (
+    <details className="why-file" onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>Why are its lines there?</summary>
+      {error !== null && <Trouble error={error} />}
+      {isOpen && data === undefined && error === null && <Skeleton height={40} />}
+      <ul>
+        {lines.map((line, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines are in order.
+          <li key={at}>{line}</li>
+        ))}
+      </ul>
+    </details>
+  )
 }
 
 export function Changes({ plan, detail }: { readonly plan: string; readonly detail: TaskDetail }) {
@@ -42,7 +74,7 @@ export function Changes({ plan, detail }: { readonly plan: string; readonly deta
           <span className="space" />
           <DiffModes mode={mode} onMode={setMode} />
         </div>
-        <FileDiffs files={changes.files} mode={mode} />
+        <FileDiffs files={changes.files} mode={mode} about={path => <WhyFile plan={plan} path={path} />} />
         {changes.more > 0 && <p className="dim">and {changes.more} more</p>}
       </section>
     )

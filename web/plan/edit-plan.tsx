@@ -7,7 +7,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { planText, tryRevision } from '../data/api.ts'
 import { DiffByMeaning } from '../inbox/proposal-shown.tsx'
-import { Button, Dialog } from '../parts/button.tsx'
+import { Button, Dialog, OrderButton } from '../parts/button.tsx'
 import { Faults, useRested } from '../parts/checked-text.tsx'
 import { Skeleton, Trouble } from '../parts/states.tsx'
 import { useWork } from '../parts/use-work.ts'
@@ -90,9 +90,9 @@ function Editor({
       {error !== null && <Trouble error={error} />}
       <div className="dialog-acts">
         <Button onClick={onClose}>Close</Button>
-        <Button kind="main" disabled={busy || !isTried} onClick={() => void go()}>
+        <OrderButton kind="main" disabled={busy || !isTried} onClick={() => void go()}>
           {yes}
-        </Button>
+        </OrderButton>
       </div>
     </>
   )

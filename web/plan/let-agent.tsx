@@ -10,11 +10,11 @@ import { allTasks } from '../../src/domain/state/task-index.ts'
 import { spelled } from '../../src/domain/views/pages/foreign-text.ts'
 import { taskFacts } from '../../src/domain/views/pages/task-facts.ts'
 import { orderPlan, planDefinition, setWorker } from '../data/api.ts'
-import { type LivePlan, useConnection } from '../data/live.ts'
+import type { LivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { agents, queryClient, useRights } from '../data/queries.ts'
 import { visible } from '../parts/argv.tsx'
-import { Button } from '../parts/button.tsx'
+import { OrderButton } from '../parts/button.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
 import { count } from '../parts/words.ts'
@@ -32,7 +32,6 @@ function openTasks({ head: { status }, tasks }: LivePlan): readonly TaskView[] {
 /** `task`: only this one; null: all, in a strip that lists them. Also starts a draft. */
 export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly task: string | null }) {
   const { operate } = useRights()
-  const isAway = useConnection().is === 'away'
   const { data } = useQuery(agents)
   const [confirm, dialog] = useConfirm()
   const [wanted, setWanted] = useState<string | null>(null)
@@ -101,9 +100,9 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
   }
   return strip(
     <div className="let-agent">
-      <Button kind="main" disabled={isAway} onClick={() => void go()}>
+      <OrderButton kind="main" onClick={() => void go()}>
         Let {agent.title} do it
-      </Button>
+      </OrderButton>
       {installed.length > 1 && (
         <select
           className="button"

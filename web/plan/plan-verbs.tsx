@@ -15,7 +15,7 @@ import { lazy, Suspense, useId, useRef, useState } from 'react'
 import { order, orderPlan, revise } from '../data/api.ts'
 import { type LivePlan, useConnection } from '../data/live.ts'
 import { useRights } from '../data/queries.ts'
-import { Button } from '../parts/button.tsx'
+import { OrderButton } from '../parts/button.tsx'
 import { commandOf, copyCommand } from '../parts/command.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
@@ -102,13 +102,13 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
         {operate && (
           <>
             {status !== 'completed' && status !== 'cancelled' && (
-              <Item icon={PencilLine} word="Edit the plan" onClick={() => setEditing(true)} />
+              <Item icon={PencilLine} word="Edit the plan" isOrder onClick={() => setEditing(true)} />
             )}
-            <Item icon={FlagTriangleRight} word="Take a checkpoint" onClick={() => void checkpoint()} />
+            <Item icon={FlagTriangleRight} word="Take a checkpoint" isOrder onClick={() => void checkpoint()} />
             {(isOpen || status === 'paused' || status === 'draft') && (
               <>
                 <hr />
-                <Item icon={Ban} word="Cancel the plan" className="danger" onClick={() => void cancel()} />
+                <Item icon={Ban} word="Cancel the plan" className="danger" isOrder onClick={() => void cancel()} />
               </>
             )}
           </>
@@ -145,18 +145,24 @@ interface ActionProps {
   readonly onClick: () => void
 }
 
-function Verb({ word, ...more }: ActionProps & { readonly kind?: string }) {
+const Verb = ({ word, ...more }: ActionProps & { readonly kind?: string }) => (
+  <OrderButton aria-label={word} {...more}>
+    <span>{word}</span>
+  </OrderButton>
+)
+
+/** `isOrder`: it changes something. */
+function Item({
+  icon: Icon,
+  word,
+  isOrder = false,
+  ...more
+}: ActionProps & { readonly className?: string; readonly isOrder?: boolean }) {
   const isAway = useConnection().is === 'away'
   return (
-    <Button aria-label={word} disabled={isAway} {...more}>
-      <span>{word}</span>
-    </Button>
+    <button type="button" disabled={isOrder && isAway} {...more}>
+      <Icon size={15} aria-hidden="true" />
+      {word}
+    </button>
   )
 }
-
-const Item = ({ icon: Icon, word, ...more }: ActionProps & { readonly className?: string }) => (
-  <button type="button" {...more}>
-    <Icon size={15} aria-hidden="true" />
-    {word}
-  </button>
-)

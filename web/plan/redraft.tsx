@@ -8,7 +8,7 @@ import { useState } from 'react'
 import { type DraftComment, type Redraft as Drafted, redraft, revise } from '../data/api.ts'
 import type { LivePlan } from '../data/live.ts'
 import { DiffByMeaning } from '../inbox/proposal-shown.tsx'
-import { Button, Dialog } from '../parts/button.tsx'
+import { Button, Dialog, OrderButton } from '../parts/button.tsx'
 import { Trouble } from '../parts/states.tsx'
 import { toast } from '../parts/toasts.tsx'
 import { useWork } from '../parts/use-work.ts'
@@ -105,13 +105,13 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
         <div className="dialog-acts">
           <Button onClick={onClose}>Keep the old draft</Button>
           {drafted?.changed === true ? (
-            <Button kind="main" disabled={busy} onClick={() => void keep(drafted)}>
+            <OrderButton kind="main" disabled={busy} onClick={() => void keep(drafted)}>
               Keep the new draft
-            </Button>
+            </OrderButton>
           ) : (
-            <Button kind="main" disabled={busy || written.length === 0} onClick={() => void again()}>
+            <OrderButton kind="main" disabled={busy || written.length === 0} onClick={() => void again()}>
               {busy ? 'Drafting…' : 'Redraft'}
-            </Button>
+            </OrderButton>
           )}
         </div>
       </div>

@@ -1,9 +1,10 @@
 // The tries of an attempt: how each ended, which is the best and why, and what each changed, those included that were not taken.
 
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { inOrder, type Race, type Tried, triedAt, tryName, WHY_BEST } from '../../src/domain/tries/race.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
-import { DiffModes, FileDiffs, useDiffMode } from '../parts/diff.tsx'
+import { DiffModes, useDiffMode } from '../parts/diff.tsx'
+import { FileDiffs } from '../parts/file-diffs.tsx'
 import { Glyph } from '../parts/glyph.tsx'
 import { Skeleton } from '../parts/states.tsx'
 import { count, dollars, took } from '../parts/words.ts'
@@ -41,13 +42,15 @@ export function Tries({
               Try {tryName(one)}
             </button>
             <span className="dim">{factsOf(one)}</span>
+            {one.reason !== undefined && <p className="dim">{withCode(one.reason)}</p>}
           </li>
         ))}
       </ul>
       {running > 0 && race.over !== true && <p className="dim">{count(running, 'more')} at work</p>}
       {judged !== undefined && (
         <p>
-          {best === undefined ? 'No try passed' : `Try ${tryName(best)} is the best: ${WHY_BEST[judged.why]}`}
+          <b>{best === undefined ? 'No try passed' : `Try ${tryName(best)} is the best`}</b>
+          {best !== undefined && <>: {withCode(WHY_BEST[judged.why])}</>}
           {judged.judge !== undefined && <span className="dim"> {judged.judge.says}</span>}
         </p>
       )}
@@ -57,11 +60,15 @@ export function Tries({
   )
 }
 
-const factsOf = ({ by, ended, reason, paths, lines, durationMs, model }: Tried): string =>
+/** Names are quoted in backticks where only text can be shown. */
+const withCode = (text: string): readonly ReactNode[] =>
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts are in order.
+  text.split('`').map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))
+
+const factsOf = ({ by, ended, paths, lines, durationMs, model }: Tried): string =>
   [
     by,
     ended === 'outside' ? 'out' : ended,
-    reason,
     `${count(paths, 'path')}, ${count(lines, 'line')}`,
     durationMs === undefined ? null : took(durationMs),
     model?.cost.known === true ? dollars(model.cost.usd) : null,

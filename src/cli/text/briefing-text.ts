@@ -6,6 +6,7 @@ import { numberOf } from '../../domain/phrases.ts'
 import type { Criterion, OutputSource } from '../../domain/plan.ts'
 import { criterionText as criterionLine, effectsText } from '../../domain/plan-rules/criterion-text.ts'
 import type { Briefing, EarlierAttempt } from '../../domain/views/board.ts'
+import type { JudgedText } from '../../runners/runner.ts'
 import { escapeForTerminal, shellWord as quoted } from '../../safety/text/terminal.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { hintText } from './hint-text.ts'
@@ -16,6 +17,16 @@ const LABEL_WIDTH = 8
 export function briefingLines(briefing: Briefing, paint: Paint, isFree = false): readonly string[] {
   return rowsOf(briefing, isFree).flatMap(([label, text]) => labelled(label, text, paint))
 }
+
+/** What a reviewer is shown of the work. */
+export const judgedLines = (work: readonly JudgedText[] | null, paint: Paint): readonly string[] =>
+  (work ?? []).flatMap(({ title, text }) => [
+    '',
+    paint.dim(title),
+    ...escapeForTerminal(text, { keepLines: true })
+      .split('\n')
+      .map(line => `  ${line}`),
+  ])
 
 /** An agent that sent no heartbeat leaves its changes, unless a person undoes them; empty when there are none. */
 export function leftLines(briefing: Briefing, { plan, visit }: Standing, paint: Paint): readonly string[] {
@@ -72,6 +83,7 @@ function rowsOf(briefing: Briefing, isFree: boolean): readonly (readonly [string
       ({ input, message, hint }) =>
         ['input', `${input} is not known: ${message}${hint === null ? '' : ` (${hintText(hint)})`}`] as const,
     ),
+    ...(briefing.learnt ?? []).map(text => ['learnt', text] as const),
     ...briefing.feedback.map(({ from, by, text }) => ['said', `${by} at ${from}: ${shown(text)}`] as const),
     ...briefing.earlier.flatMap(earlierRows),
     ...briefing.preconditions.map(one => ['before', criterionText(one)] as const),
@@ -131,7 +143,8 @@ function criterionText(criterion: Criterion): string {
 }
 
 function sourceText(source: OutputSource): string {
-  if (source.from === 'file') return `, from the file ${source.file}`
-  if (source.from === 'stdout') return `, from what it prints${source.as === 'json' ? ', as JSON' : ''}`
-  return source.type === undefined ? ', to be reported' : `, to be reported: ${source.type}`
+  const type = source.type === undefined ? '' : `: ${source.type}`
+  if (source.from === 'file') return `, from the file ${source.file}${type}`
+  if (source.from === 'stdout') return `, from what it prints${source.as === 'json' ? ', as JSON' : ''}${type}`
+  return `, to be reported${type}`
 }

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Field, Option, PlanDefinition } from '../../domain/plan.ts'
 import { gatedImpact, IMPACT_WORDS, impactOf, isAskedAbout } from '../../domain/plan-rules/impact.ts'
+import { peopleLines } from '../../domain/policy/plan-roles.ts'
 import type { Verdict } from '../../domain/result.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
@@ -256,11 +257,12 @@ export async function showQuestion(context: Context, engine: Engine, plan: strin
 const WAITING_MAX = 5
 
 export function waitingLines(
-  summary: Pick<Summary, 'name' | 'waiting' | 'claimable' | 'asked'>,
+  summary: Pick<Summary, 'name' | 'waiting' | 'claimable' | 'asked' | 'people'>,
   paint: Paint,
 ): readonly string[] {
-  const { name, waiting, claimable, asked: questions = [] } = summary
-  const lines = waiting
+  const { name, waiting, claimable, asked: questions = [], people = {} } = summary
+  const lines = waiting.length === 0 ? [] : peopleLines(people).map(line => `  ${paint.dim(briefLine(line))}`)
+  const gates = waiting
     .slice(0, WAITING_MAX)
     .flatMap(each => [
       `  ${paint.yellow('answer')}   ${asked(each)}`,
@@ -270,6 +272,7 @@ export function waitingLines(
       ...answerCommands(name, each).map(line => `           ${line}`),
       ...(isOutOfTime(each.asks) ? [`           before a retry, allow more time: ${commandText(moreTime(name))}`] : []),
     ])
+  lines.push(...gates)
   if (waiting.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${waiting.length - WAITING_MAX} more: planfold inbox`))
   for (const { id, what, by, text, form = [], pauses } of questions.slice(0, WAITING_MAX)) {

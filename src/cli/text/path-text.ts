@@ -18,13 +18,13 @@ export function resolvePaths(stand: Stand, word: string, known: readonly string[
 
 export function resolvePattern(stand: Stand, word: string, known: readonly string[]): string | null {
   const asShown = known.find(path => escapeForTerminal(path) === word)
-  const patterns = [inside(stand.root, stand.cwd, word), inside(stand.root, stand.root, word)]
+  const patterns = [pathInside(stand.root, stand.cwd, word), pathInside(stand.root, stand.root, word)]
   if (patterns.every(pattern => pattern === null) && asShown === undefined)
     throw usage(`'${word}' is outside the workspace`, `name a path inside ${stand.root}`)
   return patterns.find(pattern => pattern !== null && known.some(path => matches(pattern, path))) ?? asShown ?? null
 }
 
-function inside(root: string, from: string, word: string): string | null {
+export function pathInside(root: string, from: string, word: string): string | null {
   const path = relative(root, resolve(from, word))
   if (path === '..' || path.startsWith('../')) return null
   if (path === '') return '**'

@@ -10,7 +10,7 @@ import { Ancestry } from './ancestry.ts'
 import { ASSUMED_MS, type Costs, costsOf, type LengthSource, lengthsOf } from './estimates.ts'
 import { type Finding, SEVERITIES } from './finding.ts'
 import type { AnalyzeOptions, Ground, Look } from './lint-input.ts'
-import { confidential, contracts, intake, labels } from './rule-contract.ts'
+import { artifacts, confidential, contracts, intake, labels } from './rule-contract.ts'
 import { agents, clarity, graphFaults, impossibleOutcomes, loops, size, unreachable } from './rule-graph.ts'
 import { deadRules, effects, gatesOff, options, remedyCircles, roles } from './rule-recovery.ts'
 import { accepted, gates, rolledBack } from './rule-safety.ts'
@@ -54,6 +54,7 @@ const ERROR_RULES: readonly Rule<Ground>[] = [
 const RULES: readonly Rule<Look>[] = [
   ...ERROR_RULES,
   labels,
+  artifacts,
   unreachable,
   loops,
   size,

@@ -27,6 +27,6 @@ export const FINDING_CODES = [
   ...wordList('confidential-prompt label-like-another not-enforced gate-required ungated gates-off unknown-role'),
   ...wordList('quorum-impossible option-without-edge dead-rule remedy-circle effects-beyond no-acceptance'),
   ...wordList('no-rollback no-goal no-done no-owner no-stakeholders deadline-past deadline-missed deadline-order'),
-  ...wordList('over-budget long-task timeout-short priority-inversion'),
+  ...wordList('over-budget long-task timeout-short priority-inversion output-word unknown-artifact'),
 ]
 export type FindingCode = (typeof FINDING_CODES)[number]

@@ -118,6 +118,8 @@ const FIRES: readonly Row[] = [
   ],
   ['confidential-prompt', ['b'], plan('p', model('b'), { labels: ['Confidential'] })],
   ['label-like-another', ['a'], plan('p', task('a', { labels: ['confidental', 'select', 'private'] }))],
+  ['output-word', ['a'], plan('p', task('a', { outputs: { n: { from: 'stdout', as: 'text', type: 'integer' } } }))],
+  ['unknown-artifact', [undefined], plan('p', task('a'), { artifacts: [{ name: 'x', from: 'a.x' }] })],
   ['label-like-another', [undefined], plan('p', task('a'), { labels: ['Secrets'] })],
   ['not-enforced', [undefined], plan('p', task('a'), { policy: { budget: { cost: { amount: 3, currency: 'EUR' } } } })],
   ['ungated', ['a'], plan('p', task('a', { kind: 'deploy' }))],

@@ -1,6 +1,8 @@
 // Lint rules about the contract of a plan: its goal and owner, and that every output is produced before it is read.
 
 import { actionFacts } from '../actions/actions.ts'
+import { publishedIn, readRetention } from '../artifacts/declaration.ts'
+import { isLinks, readOutputType } from '../artifacts/output-type.ts'
 import { editDistance, suggest } from '../phrases.ts'
 import type { TaskDefinition } from '../plan.ts'
 import { CONFIDENTIAL_LABELS, isConfidential } from '../plan-rules/confidential.ts'
@@ -80,6 +82,51 @@ export function* contracts({ graph, ancestry, options }: Ground): Iterable<Findi
       message: `${who(read)} reads ${shown(read)}, but does not come after '${producer.id}'`,
       hint: `add '${producer.id}' to its 'needs'`,
     })
+  }
+}
+
+/** Words that look as if something followed from them: types that are not checked, times that are not kept, artifacts that nothing makes. */
+export function* artifacts({ graph: { definition, tasks } }: Look): Iterable<Finding> {
+  const published = publishedIn(definition)
+  const all = [
+    ...tasks.flatMap(task =>
+      Object.entries(task.outputs ?? {}).map(([name, said]) => ({ name: `output '${name}'`, task: task.id, ...said })),
+    ),
+    ...published.map(({ task: _, ...said }) => ({
+      ...said,
+      task: null,
+      name: `artifact '${said.name.slice(0, 100)}'`,
+    })),
+  ]
+  for (const { name, task, type, retention, ...said } of all) {
+    const at = { severity: 'warning', ...(task === null ? { key: 'artifacts' } : { task, key: 'outputs' }) } as const
+    const read = type === undefined ? null : readOutputType(type)
+    if (type !== undefined && read === null)
+      yield {
+        ...{ ...at, code: 'output-word', message: `the type '${type.slice(0, 100)}' of ${name} is not checked` },
+        hint: 'checked are: text number boolean json url path file list[T]',
+      }
+    if (retention !== undefined && readRetention(retention) === null)
+      yield {
+        ...{ ...at, code: 'output-word', message: `${name} is kept like its plan, not '${retention.slice(0, 100)}'` },
+        hint: 'write plan, forever, or a time: 30d',
+      }
+    if ('cites' in said && said.cites === true && (read === null || !isLinks(read)))
+      yield {
+        ...{ ...at, code: 'output-word', message: `${name} has \`cites\`, but is not declared as links` },
+        hint: 'add `type: list[url]`',
+      }
+  }
+  for (const { name, from, task, output } of published) {
+    const made = tasks.filter(({ id }) => task === null || id === task)
+    if (made.some(one => outputsOf(one)?.includes(output) !== false)) continue
+    yield {
+      code: 'unknown-artifact',
+      severity: 'warning',
+      key: 'artifacts',
+      message: `nothing makes the artifact '${name.slice(0, 100)}'${from === null ? '' : `: from '${from.slice(0, 100)}'`}`,
+      hint: `declare the output '${output.slice(0, 100)}' of a task, and write \`from: TASK.OUTPUT\``,
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import { suggest } from '../phrases.ts'
 import type { Approvers, Escalation, FailureKind, PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
 import { scopesOverlap } from '../plan-rules/effect.ts'
 import { remediesOf } from '../plan-rules/expand.ts'
+import { membersOf, rolesOf } from '../policy/plan-roles.ts'
 import { circles } from './cycles.ts'
 import type { Finding } from './finding.ts'
 import type { Ground, Look } from './lint-input.ts'
@@ -31,8 +32,7 @@ type About = Pick<Finding, 'task' | 'key'>
 function* ofApprovers(plan: PlanDefinition, approvers: Approvers | undefined, about: About): Iterable<Finding> {
   if (approvers?.role === undefined) return
   const { role, count = 1 } = approvers
-  const people =
-    plan.policy?.roles !== undefined && Object.hasOwn(plan.policy.roles, role) ? plan.policy.roles[role]! : null
+  const people = membersOf(plan, role)
   if (people === null) {
     yield unknownRole(plan, role, about, 'decides')
     return
@@ -53,13 +53,13 @@ function* ofEscalation(plan: PlanDefinition, escalate: Escalation | undefined, a
 }
 
 /** A role, or a person who has one. Without declared roles any name is valid. */
-function isKnown({ policy }: PlanDefinition, name: string): boolean {
-  const known = policy?.roles
+function isKnown(plan: PlanDefinition, name: string): boolean {
+  const known = rolesOf(plan)
   return known === undefined || Object.hasOwn(known, name) || Object.values(known).some(people => people.includes(name))
 }
 
-function unknownRole({ policy }: PlanDefinition, role: string, about: About, does: string): Finding {
-  const near = suggest(role, Object.keys(policy?.roles ?? {}))
+function unknownRole(plan: PlanDefinition, role: string, about: About, does: string): Finding {
+  const near = suggest(role, Object.keys(rolesOf(plan) ?? {}))
   return {
     ...about,
     code: 'unknown-role',

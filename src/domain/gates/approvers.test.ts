@@ -6,6 +6,7 @@ import type { Approvers, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { taskOf } from '../state/evolve.ts'
 import { AuditReader } from '../views/audit.ts'
 import { handoff } from '../views/handoff.ts'
+import { releasedByRevising } from './gate-bypass.ts'
 import { decided, refusal } from './gates.fixture.ts'
 
 const gate = (id: string, approvers?: Approvers, needs: readonly string[] = []): TaskDefinition =>
@@ -15,6 +16,31 @@ const ROLES = { roles: { lead: ['ana', 'bo'] } }
 const skip = (id: string, by?: string) =>
   ({ type: 'skip', task: name(id), reason: 'in a hurry', ...(by === undefined ? {} : { by }) }) as const
 const retry = (id: string, by: string) => ({ type: 'retry', task: name(id), by }) as const
+
+describe('reviewers of a plan', () => {
+  const reviewed: Partial<PlanDefinition> = {
+    reviewers: ['ana'],
+    policy: { roles: { reviewer: ['eve'], lead: ['bo'] } },
+  }
+
+  it('alone answer a gate with the role reviewer, whatever the plan claims about an approval', () => {
+    const journal = started(plan('p', gate('go', { role: 'reviewer' }), { ...reviewed, approval: { by: ['eve'] } }))
+    journal.ask('go')
+    expect(journal.status('go')).toBe('waiting')
+    expect(refusal(journal, decided('go', 'approved', { by: 'eve' }))).toMatchObject({
+      message: "only the role 'reviewer' (ana) may decide about 'go'; you are 'eve'",
+    })
+    journal.must(decided('go', 'approved', { by: 'ana' }))
+    expect(journal.status('go')).toBe('completed')
+  })
+
+  it('cannot be changed around a gate that waits', () => {
+    const before = plan('p', gate('go', { role: 'reviewer' }), external('ship', { needs: ['go'] }), reviewed)
+    const now = { definition: before, statuses: new Map(), approved: new Set<never>() }
+    expect(releasedByRevising(now as never, { ...before, reviewers: ['eve'] })).toMatchObject({ part: 'roles' })
+    expect(releasedByRevising(now as never, { ...before, impacted: ['all'] })).toBeNull()
+  })
+})
 
 describe('passing over a gate', () => {
   const guarded = plan('p', gate('go', LEAD), external('ship', { needs: ['go'] }), { policy: ROLES })

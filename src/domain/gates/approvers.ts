@@ -1,6 +1,7 @@
 // Who may decide about a task or skip it: a person with the required role, or one it was escalated to.
 
 import { nameKey } from '../id.ts'
+import { membersOf } from '../policy/plan-roles.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { escalationOf } from '../state/alarms.ts'
 import type { OpenGate, PlanState, TaskState } from '../state/state.ts'
@@ -10,10 +11,7 @@ export const hasRole = (state: PlanState, by: string, role: string): boolean =>
   peopleOf(state, role).some(name => nameKey(name) === nameKey(by))
 
 /** A role that the plan does not list is the name of one person. */
-function peopleOf({ definition }: PlanState, role: string): readonly string[] {
-  const { roles } = definition.policy ?? {}
-  return roles !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [role]
-}
+const peopleOf = ({ definition }: PlanState, role: string): readonly string[] => membersOf(definition, role) ?? [role]
 
 /** The refusal of an answer by somebody without the role or name that the gate needs. `by` is absent in older journals. */
 export function lacksRole(state: PlanState, task: TaskState, gate: OpenGate, by: string | undefined): Refusal | null {
@@ -57,11 +55,9 @@ function lacks(state: PlanState, task: TaskState, role: string | undefined, by: 
 
 /** The message names the people of a role, because the roles of a plan are independent of those of access tokens. */
 export function notAmong(state: PlanState, by: string, role: string, about: string): string {
-  const { roles } = state.definition.policy ?? {}
-  if (roles === undefined || !Object.hasOwn(roles, role))
-    return `only '${role}' may decide about ${about}; you are '${by}'`
-  const people = peopleOf(state, role).join(', ')
-  return `only the role '${role}' (${people}) may decide about ${about}; you are '${by}'`
+  const people = membersOf(state.definition, role)
+  if (people === null) return `only '${role}' may decide about ${about}; you are '${by}'`
+  return `only the role '${role}' (${people.join(', ')}) may decide about ${about}; you are '${by}'`
 }
 
 function isCalled(state: PlanState, task: TaskState, by: string): boolean {

@@ -6,6 +6,7 @@ import type { TaskName } from '../id.ts'
 import { same } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { isActing } from '../plan-rules/impact.ts'
+import { rolesOf } from '../policy/plan-roles.ts'
 import type { TaskState } from '../state/state.ts'
 import { allTasks, findDormant, linkNeed, newTask, outcomeTargets } from '../state/task-index.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../status.ts'
@@ -26,6 +27,8 @@ export type Release =
 
 /** The policy about people acts as a gate before everything it names. */
 const RULES = ['gates', 'roles', 'replan'] as const
+const ruleOf = (definition: PlanDefinition, part: (typeof RULES)[number]) =>
+  part === 'roles' ? rolesOf(definition) : definition.policy?.[part]
 
 /** For a skipped task with all its children. */
 export function releasedBySkipping(plan: GatedPlan, task: TaskName): Release | null {
@@ -50,7 +53,7 @@ export function releasedByFinishing(plan: GatedPlan): Release | null {
 
 export function releasedByRevising(plan: GatedPlan, after: PlanDefinition): Release | null {
   const { definition } = plan
-  for (const part of RULES) if (!same(definition.policy?.[part], after.policy?.[part])) return { type: 'policy', part }
+  for (const part of RULES) if (!same(ruleOf(definition, part), ruleOf(after, part))) return { type: 'policy', part }
   const [was, is] = [graphOf(definition), graphOf(after)]
   const closed = closedIn(was, plan)
   for (const gate of closed) {

@@ -2,6 +2,7 @@
 // policy is computed here only.
 
 import { defined, same } from '../json.ts'
+import type { ReadMemory } from '../memory/memory-items.ts'
 import type { Budget, DataRules, GatePolicy, PlanDefinition, Policy, SandboxMode, TaskDefinition } from '../plan.ts'
 import { type NetworkUse, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
 import type { CommandRules } from './command-rules.ts'
@@ -21,8 +22,9 @@ export interface PolicyLayer {
   readonly policy: LayerPolicy
 }
 
-/** The policy layers around a plan, if they changed, and the files that did. Older journals do not name the files. */
+/** What a plan goes on with, if it changed: the policy layers around it, with the files that changed, and what it read of memory. */
 export interface PolicyAgain {
+  readonly memory?: ReadMemory
   readonly policy?: readonly PolicyLayer[]
   readonly changed?: readonly string[]
 }

@@ -9,6 +9,7 @@ import type { CommandOf, NoProposal } from '../command.ts'
 import type { Proposal } from '../event.ts'
 import { hasRole, notAmong } from '../gates/approvers.ts'
 import { advise, quoted } from '../hint.ts'
+import { membersOf } from '../policy/plan-roles.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { illegal, refuseGraph } from '../rules/lifecycle.ts'
@@ -105,7 +106,7 @@ export function judge(draft: DecisionDraft, command: CommandOf<'judge'>): Refusa
     return refuse(
       'not-allowed',
       notAmong(state, by, role, 'revisions'),
-      `ask ${state.definition.policy?.roles?.[role]?.join(', ') ?? `whoever has the role '${role}'`}`,
+      `ask ${membersOf(state.definition, role)?.join(', ') ?? `whoever has the role '${role}'`}`,
     )
   if (verdict === 'declined') {
     emit(draft, { type: 'revision.declined', id, by, rationale })

@@ -141,6 +141,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
     writer,
     others,
     stamp,
+    memory: isTakenUp ? undefined : command.memory,
   })
   if (state.status === 'draft') return undefined
   // What people are asked to approve may have changed, so these gates ask again, for this revision.

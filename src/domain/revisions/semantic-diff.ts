@@ -29,13 +29,13 @@ export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
 const PLAN_KEYS = keys({
   action: 'git git.commits git.worktree git.message git.base policy.checkpoints',
   scope:
-    'policy policy.write policy.read policy.network policy.commands policy.data policy.sandbox policy.gates policy.roles place',
+    'policy policy.write policy.read policy.network policy.commands policy.data policy.sandbox policy.gates policy.roles place reviewers',
   criteria: 'done',
   route: 'policy.onFailure policy.replan policy.escalate policy.review policy.retention notify recovery recovery.edits',
   budget:
     'policy.budget policy.breaker policy.limits concurrency defaults defaults.timeoutMs defaults.retry defaults.model defaults.agent',
   data: 'session hypotheses memory artifacts',
-  wording: 'name title goal owner stakeholders labels',
+  wording: 'name title goal owner stakeholders impacted approval labels',
 })
 
 const kindOfTaskKey = (key: string): ChangeKind => fieldOf(key)?.change ?? 'other'

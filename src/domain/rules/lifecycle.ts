@@ -201,8 +201,8 @@ function takeUpStricter(draft: DecisionDraft, command: CommandOf<'resume'>): Ref
   return beyond
 }
 
-export const policyAgain = ({ policy, changed }: PolicyAgain): PolicyAgain => ({
-  ...defined({ policy, changed }),
+export const policyAgain = ({ policy, changed, memory }: PolicyAgain): PolicyAgain => ({
+  ...defined({ policy, changed, memory }),
 })
 
 /** With `force` the plan ends at once: running tasks are given up, nothing is compensated. */

@@ -3,7 +3,7 @@
 import { actionFacts } from '../actions/actions.ts'
 import { attemptEnded, attemptStarted } from '../budget/ledger.ts'
 import type { Reset } from '../command.ts'
-import type { EventOf } from '../event.ts'
+import type { EventOf, Upload } from '../event.ts'
 import { CONSENT } from '../gates/consent.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { SIGN_SLACK_MS } from '../limits.ts'
@@ -107,11 +107,13 @@ type AttemptEvent = EventOf<
   | 'attempt.parked'
   | 'retry.scheduled'
   | 'report.refused'
+  | 'artifact.uploaded'
 >
 
 export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptEvent, now: Millis): void {
   if ('result' in event && event.result.programs !== undefined)
     state.programs = { ...state.programs, ...event.result.programs }
+  if (event.type !== 'report.refused' && event.type !== 'artifact.uploaded') task.uploads = undefined
   switch (event.type) {
     case 'attempt.started':
       task.attempt = event.attempt
@@ -203,6 +205,9 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       if (event.failure.code !== 'outside-scope') task.refused++
       task.reason = event.failure.message
       return
+    case 'artifact.uploaded':
+      task.uploads = withPart(task.uploads, event)
+      return
     case 'retry.scheduled':
       task.retryAt = event.at
       task.endedAt = null
@@ -211,6 +216,16 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
     default:
       event satisfies never
   }
+}
+
+function withPart(
+  uploads: readonly Upload[] = [],
+  { name, sha256, bytes, from, part, partBytes }: EventOf<'artifact.uploaded'>,
+): readonly Upload[] {
+  // The first part begins anew.
+  const before = from === 0 ? undefined : uploads.find(one => one.name === name)
+  const parts = [...(before?.parts ?? []), part]
+  return [...uploads.filter(one => one.name !== name), { name, sha256, bytes, received: from + partBytes, parts }]
 }
 
 const measured = ({ log, durationMs }: Result) => ({

@@ -8,6 +8,7 @@ import type { JsonObject } from '../json.ts'
 import { EVALUATIONS_KEPT } from '../limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { authorsAfter, authorsApproved, authorsOfNew, authorsWith } from '../plan-rules/authors.ts'
+import type { PolicyAgain } from '../policy/policy-layer.ts'
 import { ENDED } from '../status.ts'
 import { evolveRace } from '../tries/evolve-race.ts'
 import { indexAlarms } from './alarms.ts'
@@ -110,6 +111,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.stampedEntry = state.version + 1
       state.authors = authorsAfter(state.authors, state.definition, event.definition, event.writer, event.others)
       define(state, event.definition, now)
+      state.memory = event.memory ?? state.memory
       if (state.startedAt !== null && hasBudget(event.definition)) state.budget ??= newLedger()
       return
     case 'task.imported':
@@ -133,6 +135,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       if (event.approves !== undefined) state.authors = authorsApproved(state.authors, event.approves)
       if (event.budget === 'kept') state.budget ??= newLedger()
       state.layers = event.policy ?? []
+      state.memory = event.memory ?? {}
       state.startedAt ??= now
       // The version counts the entries before this one.
       state.startedEntry = state.stampedEntry = state.version + 1
@@ -148,7 +151,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.overBudget = event.budget === true
       return
     case 'plan.resumed':
-      takeUpPolicy(state, event.policy)
+      takeUpPolicy(state, event)
       state.status = 'active'
       state.reason = null
       state.halted = state.byHalt = false
@@ -188,7 +191,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.compensating = toCompensate(state)
       return
     case 'plan.reopened':
-      takeUpPolicy(state, event.policy)
+      takeUpPolicy(state, event)
       state.status = 'active'
       state.reason = null
       state.endedAt = null
@@ -278,6 +281,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
     case 'attempt.parked':
     case 'retry.scheduled':
     case 'report.refused':
+    case 'artifact.uploaded':
       evolveAttempt(state, taskOf(state, event.task), event, now)
       return
     case 'race.began':
@@ -450,7 +454,8 @@ function leaveRollback(state: PlanState): void {
 }
 
 /** A budget in a layer counts from now on. */
-function takeUpPolicy(state: PlanState, layers: PlanState['layers'] = state.layers): void {
+function takeUpPolicy(state: PlanState, { policy: layers = state.layers, memory }: PolicyAgain): void {
   state.layers = layers
+  state.memory = memory ?? state.memory
   if (hasLayerBudget(layers)) state.budget ??= newLedger()
 }

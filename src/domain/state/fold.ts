@@ -51,6 +51,7 @@ export function newState(): PlanState {
     sandbox: null,
     authors: NO_AUTHORS,
     layers: [],
+    memory: {},
     place: null,
     attempts: 0,
     loops: 0,
@@ -92,7 +93,7 @@ const LATER_KEYS = [
   ...wordList('dialect compensationFailures compensationAt ending compensated unsureCompensated rollback'),
   ...wordList('uncommitted sinceCheckpoint files sandbox layers place attempts loops breakers questions permits'),
   ...wordList('proposals halted rounds rollsBack setBack startedEntry stampedEntry agent annotations restored'),
-  ...wordList('shortage lostOutputs overBudget authors byHalt programs'),
+  ...wordList('shortage lostOutputs overBudget authors byHalt programs memory'),
 ] satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()
@@ -101,7 +102,7 @@ const BLANK = newState()
 const TASK_KEYS = [
   ...wordList('status visit attempt failures lost readiedAt startedAt endedAt retryAt claim prepared result reason'),
   ...wordList('gate handled dormant routedBy goneBack consent feedback recovering recoveries visitAt escalated'),
-  ...wordList('addedAt annotations evaluations refused waitsSince race'),
+  ...wordList('addedAt annotations evaluations refused waitsSince race uploads'),
 ] satisfies readonly (keyof TaskState)[]
 
 const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }

@@ -2,9 +2,10 @@
 
 import type { Ledger } from '../budget/ledger.ts'
 import type { Rollback } from '../command.ts'
-import type { Claim, Consent, Evaluation, Feedback, GateQuestion, Proposal, Question, Vote } from '../event.ts'
+import type { Claim, Consent, Evaluation, Feedback, GateQuestion, Proposal, Question, Upload, Vote } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
+import type { ReadMemory } from '../memory/memory-items.ts'
 import type { NetworkPermit } from '../network-decision.ts'
 import type { Authors, PlanDefinition, SandboxMode, TaskDefinition } from '../plan.ts'
 import type { PolicyLayer } from '../policy/policy-layer.ts'
@@ -96,6 +97,8 @@ export interface PlanState {
   authors: Authors
   /** The policy layers around the plan, as read when it was started, or last resumed or reopened. */
   layers: readonly PolicyLayer[]
+  /** What expressions read: recorded when it was started, or last resumed, reopened or revised. */
+  memory: ReadMemory
   place: string | null
   /** Attempts begun, and how often tasks were reopened, all tasks of one event counting once; both since the plan was last reopened. */
   attempts: number
@@ -190,6 +193,8 @@ export interface TaskState {
   around?: Sha256 | undefined
   /** The tries of its last attempt with `tries`; absent for none. */
   race?: Race
+  /** What the claimant of this attempt uploads; absent for nothing. */
+  uploads?: readonly Upload[] | undefined
   /** The run whose conversation this one continues; absent for its own. */
   conversation?: number | undefined
   /** Attempts started in this visit, lost ones included. */

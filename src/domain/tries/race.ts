@@ -118,6 +118,9 @@ export const placeOf = ({ round, number }: Place): Place => ({ round, number })
 export const triedAt = ({ tried }: Pick<Race, 'tried'>, place: Place | null): Tried | undefined =>
   tried.find(({ round, number }) => round === place?.round && number === place.number)
 
+/** Passed, and kept to the `effects` that the task declares. */
+export const isGood = ({ ended, beyond = 0 }: Tried): boolean => ended === 'passed' && beyond === 0
+
 /** Where the next round begins: the best one, or the one that failed the fewest checks. */
 export function closestOf(race: Race): Tried | undefined {
   const best = triedAt(race, race.judged?.best ?? null)
@@ -148,7 +151,7 @@ export function triedWords({
   lines,
 }: Pick<Tried, 'ended' | 'reason' | 'paths' | 'lines'>): string {
   const size = `${numberOf(paths, 'path')}, ${numberOf(lines, 'line')}`
-  if (ended === 'passed') return `passed (${size})`
+  if (ended === 'passed') return `passed${reason === undefined ? '' : `, but ${reason}`} (${size})`
   if (ended === 'stopped') return 'was stopped, because another one passed'
   return `${ended === 'outside' ? 'is out' : 'failed'}: ${reason ?? 'it did not say why'} (${size})`
 }

@@ -44,6 +44,8 @@ export interface Briefing {
   /** Inputs that cannot be resolved now; absent above. */
   readonly unresolved: readonly UnresolvedInput[]
   readonly feedback: readonly Feedback[]
+  /** What was said about work on its files in earlier plans, marked as data. */
+  readonly learnt?: readonly string[]
   readonly preconditions: readonly Criterion[]
   readonly accept: readonly Criterion[]
   readonly postconditions: readonly Criterion[]

@@ -436,7 +436,7 @@ function drawn(nodes: readonly LayoutNode[], { links, back, spots, chains, xs }:
   const edges = links.map((link): LaidEdge => {
     const { from, to, outcome } = link
     const ends = { from: nodes[from]!.id, to: nodes[to]!.id, outcome }
-    if (back.has(link)) return { ...ends, shape: 'arc', points: arc(places[from]!, places[to]!) }
+    if (back.has(link)) return { ...ends, shape: 'arc', points: arc(bottom(spots[from]!, places[from]!), bottom(spots[to]!, places[to]!)) }
     const passed = chains[from]!.slice(0, Math.max(0, spots[to]!.column - spots[from]!.column - 1))
     return { ...ends, shape: 'line', points: line([spots[from]!, ...passed, spots[to]!], xs) }
   })
@@ -470,10 +470,9 @@ function line(spots: readonly Spot[], xs: readonly { readonly x: number; readonl
 }
 
 /** Below both ends; longer arcs are deeper. */
-function arc(from: Place, to: Place): readonly Point[] {
-  const [start, end] = [bottom(from), bottom(to)]
+function arc(start: Point, end: Point): readonly Point[] {
   const depth = Math.max(start.y, end.y) + Math.min(140, 36 + Math.abs(end.x - start.x) / 10)
-  const spread = from === to ? from.width / 3 : 0
+  const spread = start.x === end.x && start.y === end.y ? LOOP_WIDTH : 0
   return [
     { x: start.x + spread, y: start.y },
     { x: start.x + spread, y: depth },
@@ -482,6 +481,9 @@ function arc(from: Place, to: Place): readonly Point[] {
   ]
 }
 
-const bottom = ({ x, y, width, height }: Place): Point => ({ x: x + width / 2, y: y + height })
+const LOOP_WIDTH = LAYOUT.width / 3
+
+/** Below its label, which no arc may cross. */
+const bottom = ({ room, height }: Spot, { x, y, width }: Place): Point => ({ x: x + width / 2, y: y + Math.max(height, room) })
 
 const lists = <T>(count: number): T[][] => Array.from({ length: count }, () => [])

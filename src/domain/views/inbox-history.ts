@@ -14,7 +14,14 @@ type Entry = Pick<PlanEntry, 'version' | 'now' | 'actor' | 'events'>
 
 export interface Became {
   readonly item: InboxItem
-  readonly by: { readonly version: number; readonly at: Millis; readonly actor: string; readonly text: string } | null
+  readonly by: {
+    readonly version: number
+    readonly at: Millis
+    readonly actor: string
+    readonly text: string
+    /** Absent if no person decided: the plan went on without an answer. */
+    readonly verdict?: EventOf<'gate.decided'>['verdict']
+  } | null
 }
 
 export class InboxPast {
@@ -71,7 +78,8 @@ export class InboxPast {
 function answeredBy(item: InboxItem, { version, now, actor, events }: Entry): NonNullable<Became['by']> {
   const about = events.filter(event => isAbout(item, event))
   const cause = about.find(({ type }) => type === 'gate.decided') ?? about[0] ?? events[0]
-  return { version, at: now, actor, text: cause === undefined ? 'it is gone' : sentence(cause) }
+  const verdict = cause?.type === 'gate.decided' ? { verdict: cause.verdict } : {}
+  return { version, at: now, actor, text: cause === undefined ? 'it is gone' : sentence(cause), ...verdict }
 }
 
 function isAbout({ task, asks }: InboxItem, event: Event): boolean {

@@ -3,6 +3,7 @@
 import type { EventOf, GateAsks, Proposal, Question, Vote } from '../event.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import { rewrittenTasks } from '../plan-rules/authors.ts'
+import { membersOf } from '../policy/plan-roles.ts'
 import { type Result, resultNotes, type Verdict } from '../result.ts'
 import { type SemanticDiff, semanticDiff } from '../revisions/semantic-diff.ts'
 import { escalationOf } from '../state/alarms.ts'
@@ -200,8 +201,7 @@ function gateFacts(
 
 /** The members of a role; a name that is no role stands for itself. */
 export function peopleOf({ definition }: PlanState, name: string): NonNullable<InboxItem['role']> {
-  const roles = definition.policy?.roles ?? {}
-  return { name, people: Object.hasOwn(roles, name) ? roles[name]! : [] }
+  return { name, people: membersOf(definition, name) ?? [] }
 }
 
 /** Is it theirs, by name or by role? An item without an assignee is everyone's. */

@@ -9,6 +9,7 @@ import { pick } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
 import { failedText, reasonBesides } from '../phrases.ts'
 import type { Field } from '../plan.ts'
+import { type PlanPeople, peopleIn } from '../policy/plan-roles.ts'
 import type { Uncovered } from '../result.ts'
 import { howToStartOver } from '../rules/start-over.ts'
 import type { Shortage } from '../shortage.ts'
@@ -237,6 +238,7 @@ export interface Summary extends Readonly<StoredFacts>, StoredTimes {
   /** It is paused because everything was halted, and stays so when the halt is lifted. */
   readonly halted?: true
   readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
+  readonly people?: PlanPeople
 }
 
 interface Asked {
@@ -275,6 +277,7 @@ function summarize(state: PlanState): Summary {
     if (task.status === 'failed') failed.push(failedTask(definition.name, task))
     if (task.result?.uncovered !== undefined) uncovered.push({ task: id, ...task.result.uncovered })
   }
+  const people = peopleIn(definition, null)
   return {
     id: state.id,
     name: definition.name,
@@ -297,6 +300,7 @@ function summarize(state: PlanState): Summary {
     ...(uncovered.length === 0 ? {} : { uncovered }),
     ...underWay(state),
     ...(state.status === 'paused' && state.byHalt ? { halted: true } : {}),
+    ...(people === null ? {} : { people }),
   }
 }
 

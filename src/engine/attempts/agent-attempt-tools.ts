@@ -79,7 +79,10 @@ async function factsFor(rooms: Rooms, state: PlanState, attempt: Attempt): Promi
   const { definition } = state
   const task = state.tasks.get(attempt.task)
   const judged = task === undefined ? null : judgedBy(state, task)
+  const learnt =
+    task === undefined || judged !== null ? [] : await (await lazy.lessons()).lessonsFor(rooms, state, task)
   return {
+    ...(learnt.length === 0 ? {} : { learnt }),
     ...(judged === null ? {} : { judged: judgedTexts(await workOf(rooms, state, judged)) }),
     plan: definition.name,
     goal: definition.goal ?? definition.title ?? null,

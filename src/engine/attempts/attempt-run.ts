@@ -5,14 +5,7 @@ import type { Interrupted } from '../../domain/command.ts'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Millis } from '../../domain/id.ts'
 import type { Action, TaskDefinition } from '../../domain/plan.ts'
-import {
-  changedPrograms,
-  clearedSentence,
-  type Failed,
-  type Failure,
-  type Programs,
-  type Result,
-} from '../../domain/result.ts'
+import { changedPrograms, clearedSentence, type Programs, type Result } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { judgedBy } from '../../domain/state/task-index.ts'
 import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
@@ -59,6 +52,10 @@ export interface AttemptRun {
   readonly logbook: Pick<Logbook, 'write'>
 }
 
+/** A compensation of the task is not tried. */
+export const isRace = ({ task, options }: AttemptRun): boolean =>
+  task.definition.tries !== undefined && options.action === undefined
+
 export async function runAttempt(run: AttemptRun): Promise<Result | Interrupted> {
   const { rooms, state, task, options } = run
   // The state is live and changes with the journal, so read it before the first await.
@@ -89,28 +86,12 @@ export async function runAttempt(run: AttemptRun): Promise<Result | Interrupted>
     options.action === undefined && tried === undefined && actionFacts(attempt.action).runsCommands === true
   // It is a note beside the result, so nothing fails for it.
   const programs = isCounted ? rooms.programs?.({ asks: true }).catch((): Programs => ({})) : undefined
-  if (task.definition.tries !== undefined && options.action === undefined) {
-    const raced = await (await lazy.runRace()).runRace(run, attempt, tools)
-    const result = await judgeOutcome(run, attempt, tools, raced.outcome, startedAt ?? 0)
-    const ended = result.status === 'failed' ? await withoutBest(result, raced) : result
-    return programs === undefined ? ended : withPrograms(run, ended, await programs, raced.outcome)
-  }
-  const outcome = await carryOut(run, attempt, tools)
+  const outcome = isRace(run)
+    ? await (await lazy.runRace()).runRace(run, attempt, tools)
+    : await carryOut(run, attempt, tools)
   tried?.seen(outcome)
   const result = await judgeOutcome(run, attempt, tools, outcome, startedAt ?? 0)
   return programs === undefined ? result : withPrograms(run, result, await programs, outcome)
-}
-
-/** Takes the changes of the best try back. If some of them stay, a person must look before the next attempt begins with them. */
-export async function withoutBest(
-  result: Failed,
-  { takeBack }: { readonly takeBack?: () => Promise<Failure | null> },
-): Promise<Failed> {
-  const left = (await takeBack?.()) ?? null
-  if (left === null) return result
-  const { failure } = result
-  const message = `${failure.message}; changes of the best try could not be taken back: ${left.message}`
-  return { ...result, failure: { ...failure, message, retryable: false } }
 }
 
 function withPrograms({ state }: AttemptRun, result: Result | Interrupted, found: Programs, outcome: Outcome) {

@@ -25,8 +25,10 @@ import { checkEffects } from './expected-effects.ts'
 import { recognise } from './failure-modes.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { sweepClaims } from './lapsed-claims.ts'
+import { mistyped } from './outputs.ts'
 import { checkTools } from './preconditions.ts'
 import { resolveAttempt } from './resolve.ts'
+import { uploadedOutputs } from './uploads.ts'
 
 /** A report is judged like an attempt of ours: its criteria are checked before it counts. */
 async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order, { type: 'report' }>): Promise<Result> {
@@ -222,13 +224,17 @@ export async function heartbeat(
 export async function report(
   rooms: Rooms,
   plan: PlanId,
-  order: OrderOf<'report'>,
+  { notMine, ...asked }: OrderOf<'report'>,
   writing: Writing,
 ): Promise<Submitted> {
-  const { notMine, ...rest } = order
   const state = await rooms.store.state(plan)
-  const task = state?.tasks.get(order.task)
+  const task = state?.tasks.get(asked.task)
+  const rest = withUploads(asked, task)
+  const order = { ...rest, ...(notMine === undefined ? {} : { notMine }) }
   const held = order.token === undefined ? {} : { held: true as const }
+  const wrong =
+    order.result.status === 'succeeded' && task !== undefined ? mistyped(task.definition, order.result.outputs) : null
+  if (wrong !== null) return { ok: false, refusal: wrong }
   // Before the checks run, because they may write files too.
   const beyond =
     state === null || task?.claim == null ? null : await outsideClaim(roomsOf(rooms, state), state, task, notMine)
@@ -293,6 +299,13 @@ async function reported(
   const checked = await checkEffects(own, state, task, whole)
   if (task.definition.reviews === undefined) return checked
   return await (await lazy.judgedWork()).asReview(own, state, task.definition, checked)
+}
+
+/** What was uploaded before is an output of the report. */
+function withUploads<T extends Pick<OrderOf<'report'>, 'result'>>(order: T, task: TaskState | undefined): T {
+  const uploaded = task === undefined ? {} : uploadedOutputs(task, order.result.outputs)
+  if (Object.keys(uploaded).length === 0) return order
+  return { ...order, result: { ...order.result, outputs: { ...uploaded, ...order.result.outputs } } }
 }
 
 async function changesWith(rooms: Rooms, wrote: Wrote | null, also: readonly Change[]): Promise<Wrote | null> {

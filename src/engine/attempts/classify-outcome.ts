@@ -19,7 +19,7 @@ import { cutOff, retryOrThrow, throwIfShort, unusableFolder } from '../loop/shor
 import type { AttemptRun } from './attempt-run.ts'
 import { evaluator, truth } from './expressions.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
-import { collect } from './outputs.ts'
+import { collect, mistyped } from './outputs.ts'
 
 interface EndedAttempt {
   readonly run: AttemptRun
@@ -88,6 +88,11 @@ async function judged(
     )
     if (!collected.ok) return { ...failed(collected.failure), ...seen }
     outputs = { ...outputs, ...collected.outputs }
+    const wrong = mistyped(definition, outputs)
+    if (wrong !== null) {
+      const { message, hint = '' } = wrong
+      return { ...failed({ class: 'logic', message, hint, retryable: true }), ...seen }
+    }
     if (tools.secrets !== undefined) outputs = (await lazy.secretFiles()).withoutSecretTexts(outputs, tools.secrets)
   }
   const command = sandboxedCommand(definition.action)

@@ -70,13 +70,13 @@ export async function checkEffects(
   return effects === undefined ? judged : broken(judged, strays)
 }
 
-const isFolderFor = (declared: readonly string[], change: Change): boolean =>
+export const isFolderFor = (declared: readonly string[], change: Change): boolean =>
   isFolder(change) && declared.some(pattern => pattern.startsWith(`${change.path}/`))
 
 /** Planfold makes it while a command runs, this one or a concurrent one. */
 const isScratchFolder = (change: Change): boolean => isFolder(change) && isScratch(change.path)
 
-const isFolder = ({ before, after }: Change): boolean =>
+export const isFolder = ({ before, after }: Change): boolean =>
   [before, after].every(entry => entry === null || entry.type === 'directory')
 
 const unseen = (criterion: string): Verdict => ({ criterion, holds: null, evidence: 'its files were not recorded' })

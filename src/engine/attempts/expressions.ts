@@ -3,7 +3,7 @@
 
 import type { Hint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
-import type { Json } from '../../domain/json.ts'
+import { type Json, mapOf, mapValues } from '../../domain/json.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { isConfidential } from '../../domain/plan-rules/confidential.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -33,7 +33,8 @@ export async function evaluator(
         message: `'${kept}' is labelled confidential, so what it left does not go into a prompt`,
         hint: 'leave it out, or hand on a part that may leave from a task of its own',
       }
-    return evaluate(expression, { plan: planValue(state), tasks: tasksValue(state, expression), ...extra })
+    const memory = expression.references.memory === null ? {} : { memory: memoryValue(state, extra.memory) }
+    return evaluate(expression, { plan: planValue(state), tasks: tasksValue(state, expression), ...extra, ...memory })
   }
 }
 
@@ -88,6 +89,12 @@ function planValue(state: PlanState): Json {
   const { name, title, goal } = state.definition
   return { id: state.id, name, title: title ?? null, goal: goal ?? null, revision: state.revision }
 }
+
+/** What was read when the plan started, with the facts of preconditions. */
+const memoryValue = ({ memory }: PlanState, facts: Json | undefined): Json => ({
+  ...mapValues(memory, ({ value }) => value),
+  ...mapOf(facts),
+})
 
 function tasksValue(state: PlanState, expression: Compiled): Json {
   const { tasks, dynamic } = expression.references

@@ -1,15 +1,17 @@
-// Outputs of a task: declared files and its standard output. JSON is parsed, so that expressions can look into it; anything else, and
-// anything large, becomes an artifact in the content store, named by its hash.
+// Outputs of a task: declared files and its standard output, of the declared type. JSON is parsed, so that expressions can look into it;
+// anything else, and anything large, becomes an artifact in the content store, named by its hash.
 
+import { isJsonType, isStored, type OutputType, readOutputType, typeFault } from '../../domain/artifacts/output-type.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import type { OutputSource } from '../../domain/plan.ts'
+import { OUTPUT_MAX_BYTES } from '../../domain/limits.ts'
+import type { OutputSource, TaskDefinition } from '../../domain/plan.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Failure } from '../../domain/result.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import type { Blobs } from '../../workspace/workspace.ts'
 
 const TEXT_INLINE_MAX_BYTES = 64 * 1024
 const JSON_INLINE_MAX_BYTES = 1024 * 1024
-const FILE_MAX_BYTES = 64 * 1024 * 1024
 
 export type Collected =
   | { readonly ok: true; readonly outputs: JsonObject }
@@ -31,8 +33,8 @@ export async function collect(
         ? { ok: true as const, bytes: Buffer.from(seen.stdout) }
         : await readDeclared(name, source.file, rooms)
     if (!read.ok) return read
-    const json = source.from === 'stdout' ? source.as === 'json' : source.file.endsWith('.json')
-    const kept = await keep(name, read.bytes, { json, file: source.from === 'file' ? source.file : null }, rooms.blobs)
+    const type = source.type === undefined ? null : readOutputType(source.type)
+    const kept = await keep(name, read.bytes, { type: type ?? plainType(source), source }, rooms.blobs)
     if (!kept.ok) return kept
     outputs[name] = kept.value
   }
@@ -47,7 +49,7 @@ async function readDeclared(
   const gate = await openGate(rooms)
   if (!gate.ok) return gate
   try {
-    const content = await gate.value.read(file, { maxBytes: FILE_MAX_BYTES })
+    const content = await gate.value.read(file, { maxBytes: OUTPUT_MAX_BYTES })
     if (!content.ok) return content
     if (content.value === null)
       return missing(name, `it left no file '${file}'`, 'declare outputs only for files the task always writes')
@@ -57,29 +59,53 @@ async function readDeclared(
   }
 }
 
+/** Without a declared type, a file is JSON if its name says so. */
+const plainType = (source: OutputSource): OutputType =>
+  (source.from === 'stdout' ? source.as === 'json' : source.from === 'file' && source.file.endsWith('.json'))
+    ? { is: 'json' }
+    : { is: source.from === 'file' ? 'file' : 'text' }
+
 async function keep(
   name: string,
   bytes: Buffer,
-  how: { readonly json: boolean; readonly file: string | null },
+  { type, source }: { readonly type: OutputType; readonly source: OutputSource },
   blobs: Blobs,
 ): Promise<{ ok: true; value: Json } | { ok: false; failure: Failure }> {
-  if (how.json) {
-    const parsed = parseJson(bytes)
-    if (parsed === undefined)
+  const file = source.from === 'file' ? source.file : null
+  const isJson = isJsonType(type) || (source.from === 'stdout' && source.as === 'json')
+  if (isJson || type.is !== 'file') {
+    const value = isJson ? parseJson(bytes) : bytes.toString('utf8').replace(/\n$/, '')
+    if (value === undefined)
       return missing(
         name,
         'it is not JSON',
-        how.file === null ? 'declare it as `stdout: text`, or print only JSON' : `look at ${how.file}`,
+        file === null ? 'declare it as `stdout: text`, or print only JSON' : `look at ${file}`,
       )
-    if (bytes.length <= JSON_INLINE_MAX_BYTES) return { ok: true, value: parsed }
-  } else if (how.file === null && bytes.length <= TEXT_INLINE_MAX_BYTES) {
-    return { ok: true, value: bytes.toString('utf8').replace(/\n$/, '') }
+    const fault = typeFault(type, value)
+    if (fault !== null) return missing(name, fault, `let the task leave ${source.type}, or correct its type`)
+    if (bytes.length <= (isJson ? JSON_INLINE_MAX_BYTES : TEXT_INLINE_MAX_BYTES)) return { ok: true, value }
   }
   const sha256 = await blobs.put(bytes)
-  return {
-    ok: true,
-    value: { artifact: sha256, bytes: bytes.length, ...(how.file === null ? {} : { file: how.file }) },
+  return { ok: true, value: { artifact: sha256, bytes: bytes.length, ...(file === null ? {} : { file }) } }
+}
+
+/** An output that was reported, of another type than declared; null if there is none. */
+export function mistyped({ id, outputs: declared = {} }: TaskDefinition, outputs: JsonObject = {}): Refusal | null {
+  for (const [name, source] of Object.entries(declared)) {
+    const type = source.type === undefined ? null : readOutputType(source.type)
+    if (type === null || !Object.hasOwn(outputs, name)) continue
+    const value = outputs[name]!
+    // Its type was checked before it was stored.
+    if (source.from !== 'report' && isStored(value)) continue
+    const fault = typeFault(type, value)
+    if (fault !== null)
+      return refuse(
+        'invalid',
+        `output '${name}' of '${id}' is not accepted: ${fault}`,
+        `report ${source.type}, or correct its type`,
+      )
   }
+  return null
 }
 
 /** Rejects the key `__proto__`, which could change the prototype of an object. */

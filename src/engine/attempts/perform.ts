@@ -28,7 +28,7 @@ import {
 import { type Look, standingNow, writtenSince } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { Logbook } from './attempt-log.ts'
-import { type AttemptRun, type PerformOptions, runAttempt } from './attempt-run.ts'
+import { type AttemptRun, isRace, type PerformOptions, runAttempt } from './attempt-run.ts'
 import { failed } from './classify-outcome.ts'
 import { checkEffects, restrictedTo } from './expected-effects.ts'
 
@@ -116,7 +116,8 @@ async function performInWorktree(run: AttemptRun): Promise<Result | Interrupted>
 
 function performHere(run: AttemptRun): Promise<Result | Interrupted> {
   const { definition, prepared } = run.task
-  const isBare = run.options.action === undefined && prepared === null && definition.effects === undefined
+  const isBare =
+    run.options.action === undefined && prepared === null && definition.effects === undefined && !isRace(run)
   return isBare && actionFacts(definition.action).takesCheckpoint !== true ? runAttempt(run) : performCompared(run)
 }
 
@@ -126,20 +127,36 @@ async function performCompared(run: AttemptRun): Promise<Result | Interrupted> {
   const look = action === undefined ? task.prepared : await filesBefore(run, action)
   // The files are reserved now, but a restore may have begun just before: wait until it is done.
   if (task.prepared?.reserves !== undefined) await rooms.workspace.quiet?.()
-  const result = await runAttempt(run)
-  if (result.status === 'interrupted') return result
+  const ran = await runAttempt(run)
+  if (ran.status === 'interrupted') return ran
+  const result = ran.status === 'failed' ? await withoutBest(run, ran) : ran
   const isCheckpoint = actionFacts(task.definition.action).takesCheckpoint === true
   // A compensation is not an attempt of the visit: the files it finds are the task's own work.
   const tried = { ...run, task: { ...task, attempt: action === undefined ? task.attempt : 1 } }
-  const compared =
+  const compare = async (ended: Result) =>
     look !== null || isCheckpoint
-      ? await retryWhileShort(rooms, options, () => withFootprint(tried, look, result))
-      : ({ ok: true, value: result } as const)
+      ? await retryWhileShort(rooms, options, () => withFootprint(tried, look, ended))
+      : ({ ok: true, value: ended } as const)
+  const compared = await compare(result)
   // A checkpoint consists of what is stored, so it cannot succeed. For other tasks the outcome is known and files can be compared later.
   if (!compared.ok && isCheckpoint) return cutOff(compared.shortage)
   const whole = compared.ok ? compared.value : result
   if (action !== undefined || restrictedTo(task.definition, whole) === undefined) return whole
-  return await checkEffects(rooms, state, task, whole)
+  const checked = await checkEffects(rooms, state, task, whole)
+  if (checked.status !== 'failed' || whole.status === 'failed' || !isRace(run)) return checked
+  const { wrote: _, ...bare } = await withoutBest(run, checked)
+  const again = await compare(bare)
+  return again.ok ? again.value : bare
+}
+
+/** A failed attempt leaves nothing of its best try. If some of it stays, a person must look before the next attempt begins with that. */
+async function withoutBest(run: AttemptRun, result: Failed): Promise<Failed> {
+  const { rooms, state, task } = run
+  const left = isRace(run) ? await (await lazy.bestChanges()).takeBack(rooms, state.id, task.definition.id) : null
+  if (left === null) return result
+  const { failure } = result
+  const message = `${failure.message}; changes of the best try could not be taken back: ${left.message}`
+  return { ...result, failure: { ...failure, message, retryable: false } }
 }
 
 /** Files as they were before the attempt. A compensation has no visit of its own, so they are captured here. */

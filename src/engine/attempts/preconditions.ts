@@ -154,12 +154,12 @@ function notMet(criterion: Criterion, { criterion: text, evidence }: Verdict, fa
 function seenBy(criterion: Criterion, { memory, network }: Partial<Facts>): readonly string[] {
   const text = textOf(criterion)
   return [
-    ...(memory !== undefined && /\bmemory\b/.test(text) ? [`memory.has_space is ${memory.has_space}`] : []),
+    ...(memory !== undefined && /\bhas_space\b/.test(text) ? [`memory.has_space is ${memory.has_space}`] : []),
     ...(network !== undefined && /\bnetwork\b/.test(text) ? [`network.online is ${network.online}`] : []),
   ]
 }
 
-const speaksOfFacts = (criterion: Criterion): boolean => /\b(?:memory|network)\b/.test(textOf(criterion))
+const speaksOfFacts = (criterion: Criterion): boolean => /\b(?:has_space|network)\b/.test(textOf(criterion))
 
 function textOf(criterion: Criterion): string {
   switch (criterion.type) {

@@ -46,7 +46,10 @@ export function attemptAsWritten(state: PlanState, task: TaskState, action: Acti
     ...(task.waitsSince === null ? {} : { waitsSince: task.waitsSince }),
   }
   const { model } = state.definition.defaults ?? {}
-  const asked = model === undefined || actionFacts(action).sends !== 'models' ? attempt : { ...attempt, model }
+  const asked =
+    actionFacts(action).sends === 'models'
+      ? { ...attempt, keepAs: keptAs(attempt.key, task), ...(model === undefined ? {} : { model }) }
+      : attempt
   if (task.feedback.length === 0) return asked
   const lessons = task.feedback.slice(-1 - LESSONS_MAX, -1).map(lessonText)
   return {
@@ -56,6 +59,9 @@ export function attemptAsWritten(state: PlanState, task: TaskState, action: Acti
     ...(task.conversation === undefined ? {} : { conversation: task.conversation }),
   }
 }
+
+/** An attempt that failed is followed by one that asks anew. */
+export const keptAs = (key: string, { failures }: TaskState): string => `${key}/${failures}`
 
 const LESSONS_MAX = 20
 

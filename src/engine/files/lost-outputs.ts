@@ -5,6 +5,7 @@ import { hash } from 'node:crypto'
 import { sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { type Json, orElse, same } from '../../domain/json.ts'
+import { OUTPUT_MAX_BYTES } from '../../domain/limits.ts'
 import { effectOf, heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { LostOutput } from '../../domain/result.ts'
 
@@ -15,9 +16,6 @@ import { isGone, roomsOf } from '../git/plan-worktree.ts'
 import { readOthersChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { changesOf, entriesAfter } from './other-plans.ts'
-
-/** Larger files are never collected as outputs (attempts/outputs.ts). */
-const FILE_MAX_BYTES = 64 * 1024 * 1024
 
 export async function lostOutputs(house: Rooms, state: PlanState): Promise<readonly LostOutput[]> {
   // Outputs of task worktrees are merged, so their final content is not known.
@@ -85,7 +83,7 @@ function lostBefore(
 
 /** Null if it is unchanged, or cannot be read. */
 async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<Found, 'about'> | null> {
-  const content = await gate.read(file, { maxBytes: FILE_MAX_BYTES })
+  const content = await gate.read(file, { maxBytes: OUTPUT_MAX_BYTES })
   if (!content.ok) return null
   if (content.value === null) return { what: 'missing', sha256: null }
   const bytes = Buffer.from(content.value.bytes)
@@ -93,10 +91,11 @@ async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<
   return isAsRecorded(recorded, bytes, sha256) ? null : { what: 'changed', sha256 }
 }
 
-/** Small JSON was recorded as a value, anything else by its hash. */
+/** Small JSON, and text declared as such, was recorded as a value, anything else by its hash. */
 function isAsRecorded(recorded: Json, bytes: Buffer, sha256: Sha256): boolean {
   if (recorded !== null && typeof recorded === 'object' && 'artifact' in recorded && recorded.artifact === sha256)
     return true
+  if (typeof recorded === 'string' && bytes.toString('utf8').replace(/\n$/, '') === recorded) return true
   return orElse(() => same(JSON.parse(bytes.toString('utf8')), recorded), false)
 }
 

@@ -18,6 +18,7 @@ import { orElseAsync } from '../../safety/safety-refusal.ts'
 import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
 import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import { withTitles } from '../attempts/resolve.ts'
+import { scopeWaits } from '../files/scope-reservation.ts'
 import { lazy } from '../lazy-imports.ts'
 import type {
   AskedQuestion,
@@ -75,7 +76,10 @@ type Seen = Pick<Overview['items'][number], 'waiting' | 'seen'>
 async function seenOf(rooms: Rooms, row: PlanRow): Promise<Seen> {
   const { store, clock } = rooms
   const { id, status } = row
-  const asWritten: SeenState = { word: planWord(status), sign: status === 'blocked' ? 'waiting' : status }
+  const asWritten: SeenState =
+    status === 'blocked'
+      ? { word: planWord(status), sign: 'waiting', waitsFor: 'you' }
+      : { word: planWord(status), sign: status }
   if (status !== 'active') return { waiting: await countIn(store, row), seen: asWritten }
   try {
     let state = await store.state(id)
@@ -86,8 +90,12 @@ async function seenOf(rooms: Rooms, row: PlanRow): Promise<Seen> {
     if (state === null) return { waiting: 0, seen: asWritten }
     const holder = await store.leases.holder(id)
     const isDriven = holder?.alive === true
-    const { word, sign } = planState({ summary: summary(state), board: board(state), isDriven })
-    return { waiting: row.archived ? 0 : (await asked(store, state)).length, seen: { word, sign } }
+    const found = summary(state)
+    // Another plan's files can hold up only what is ready.
+    const { running, ready } = found.progress.counts
+    const held = isDriven && running === 0 && ready > 0 ? await scopeWaits(rooms, state) : []
+    const { words: _, ...seen } = planState({ summary: found, board: board(state), isDriven, held })
+    return { waiting: row.archived ? 0 : (await asked(store, state)).length, seen }
   } catch (error) {
     if (error instanceof StoreDamaged) return { waiting: null, seen: asWritten }
     throw error

@@ -9,12 +9,13 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import { programBehind } from '../../safety/environment.ts'
 import { changeUserRules } from '../../safety/network/user-rules.ts'
+import { lazy } from '../lazy-imports.ts'
 import { type Caller, deny } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 
 /** Saves the answer in the user's settings if it says so. Returns why the answer is refused, or null if it may be journaled. */
 export async function keepForMachine(
-  { environment, root, stateDir, clock }: Rooms,
+  { environment, root, stateDir, clock, memory }: Rooms,
   caller: Caller,
   state: PlanState,
   { id, answers }: { readonly id: string; readonly answers: JsonObject },
@@ -26,6 +27,10 @@ export async function keepForMachine(
   if (PLAN_ENDED.has(state.status) || !fillIn(question.form, answers).ok) return null
   const within = refuseProgram(environment, caller, 'answer this')
   if (within !== null) return within
+  if (question.memory !== undefined && memory !== undefined) {
+    const { keepProposed } = await lazy.ownMemory()
+    return await keepProposed(memory, question, answers.keep)
+  }
   if (network === undefined || answers.allow !== 'machine') return null
   if (!caller.rights.has('administer') || caller.scope !== null) {
     const { hint: _, ...denial } = deny(caller, 'administer')

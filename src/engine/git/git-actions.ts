@@ -165,6 +165,7 @@ export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { rea
             at: rooms.clock.now(),
             task: attempt.task,
             key: attempt.key,
+            attempt: attempt.attempt,
           })
           const left = committed.status === 'found' ? [] : committed.left
           return {

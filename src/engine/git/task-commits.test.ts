@@ -67,7 +67,7 @@ describe('what a task wrote is committed on plan/<name> when it is done', () => 
     ])
     expect(git('show', 'plan/plan:a.txt')).toBe('a2')
     expect(git('log', '-1', '--format=%(trailers)', 'plan/plan')).toMatch(
-      /^Planfold-Plan: plan \S+\nPlanfold-Task: mend\nPlanfold-Actor: engine\nPlanfold-Key: \S+\/mend\/1\n?$/,
+      /^Planfold-Plan: plan \S+\nPlanfold-Task: mend\nPlanfold-Actor: engine\nPlanfold-Key: \S+\/mend\/1\nPlanfold-Attempt: 1\n?$/,
     )
     expect(foreign('new.txt', 'a.txt', 'dist/out', 'x.log')).toEqual(before)
     expect(git('symbolic-ref', 'HEAD')).toBe('refs/heads/main')

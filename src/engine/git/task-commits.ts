@@ -34,8 +34,9 @@ export async function commit(
 ): Promise<NonNullable<Turn['committed']>[number]> {
   // The state is live; read it before the first await.
   const { definition } = state
-  const taskDefinition = state.tasks.get(task)?.definition
-  const message = messageFor(definition, task, taskDefinition)
+  const current = state.tasks.get(task)
+  const message = messageFor(definition, task, current?.definition)
+  const attempt = current?.visit === visit ? current.attempt : undefined
   const done = await guarded(rooms, async () => {
     const paths = new Map((await readChanges(rooms, changes)).map(({ path, after }) => [path, after] as const))
     const made = await commitEntries(rooms, state, {
@@ -45,6 +46,7 @@ export async function commit(
       at: now,
       task,
       key: `${state.id}/${task}/${visit}`,
+      attempt,
     })
     return made.operations
   })
@@ -72,6 +74,7 @@ export interface EntriesToCommit {
   readonly at: Millis
   readonly task?: TaskName
   readonly key: string
+  readonly attempt?: number | undefined
 }
 
 export interface MadeCommit {
@@ -95,6 +98,7 @@ export async function commitEntries(rooms: Rooms, state: PlanState, wanted: Entr
     at: wanted.at,
     for: wanted.task,
     key: wanted.key,
+    attempt: wanted.attempt,
     // Ignored files, such as build results, are not committed.
     ignored: 'leave',
     // In the plan's own worktree the branch is checked out, and the index is ours.

@@ -133,6 +133,7 @@ interface About {
   readonly task: TaskDefinition['id']
   readonly base: string
   readonly key: string
+  readonly attempt: number
   readonly message: string
   readonly title: string
   readonly mayRunAgain: boolean
@@ -160,6 +161,7 @@ function aboutOf(rooms: Rooms, state: PlanState, task: TaskState, { action }: Pi
     task: task.definition.id,
     base: definition.git?.base ?? 'HEAD',
     key,
+    attempt: task.attempt,
     message: messageFor(definition, task.definition.id, task.definition),
     title: messageFor(definition, task.definition.id, { title: `merge the work of ${task.definition.id}` }),
     mayRunAgain: mayRunAgain(effectOf(definition, task.definition)),
@@ -222,7 +224,7 @@ type Conflict = Omit<Failed, 'status'> & { readonly status: 'conflict' }
 const NOTHING_NEW = { ok: true, value: [] } as const
 
 async function commit(
-  { owner, task, key, message }: About,
+  { owner, task, key, attempt, message }: About,
   { at: rooms, changes }: Done,
   result: Sha256,
 ): Promise<readonly GitOperation[]> {
@@ -237,6 +239,7 @@ async function commit(
       actor: ENGINE,
       at: rooms.clock.now(),
       key,
+      attempt,
       result,
       ignored: 'leave',
       whenCheckedOut: 'stage',

@@ -11,6 +11,7 @@ import type { Failure } from '../../domain/result.ts'
 import type { Attempt, JudgedText, ModelReport } from '../../runners/runner.ts'
 import type { AttemptRun } from '../attempts/attempt-run.ts'
 import { deniedBy, toolsFor } from '../attempts/attempt-tools.ts'
+import { keptAs } from '../attempts/resolve.ts'
 
 export interface JudgeRequest {
   /** As in a plan file: `model`, `PROVIDER/NAME`, an agent; never a task. */
@@ -58,7 +59,8 @@ export async function askJudge(run: AttemptRun, attempt: Attempt, request: Judge
   const { agent } = opened.value
   const facts = agent && { ...agent.facts, changed: { paths: [], more: 0 }, judged: request.shows }
   const tools = facts === undefined ? opened.value : { ...opened.value, agent: { ...agent!, facts } }
-  const own = { task: `${attempt.task}/${request.name}` as TaskName, key: `${attempt.key}/${request.name}` }
+  const key = `${attempt.key}/${request.name}`
+  const own = { task: `${attempt.task}/${request.name}` as TaskName, key, keepAs: keptAs(key, run.task) }
   const outcome = await runner.attempt({ ...asked, ...own }, tools, options.stop)
   const model = 'model' in outcome && outcome.model !== undefined ? { model: outcome.model } : {}
   if (outcome.type === 'interrupted') return { ok: false, interrupted: outcome.reason ?? 'stopped' }

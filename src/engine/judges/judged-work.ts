@@ -122,7 +122,7 @@ export async function heldOf(rooms: Rooms, state: PlanState, { definition }: Tas
 // What it changed, over all its visits since it was last rolled back.
 
 /** Null when it is not known: nothing was compared, or a list of changes is gone. */
-async function changesOfTask(rooms: Rooms, state: PlanState, task: TaskName): Promise<readonly Change[] | null> {
+export async function changesOfTask(rooms: Rooms, state: PlanState, task: TaskName): Promise<readonly Change[] | null> {
   const sets = changeSetsIn(await entriesAfter(rooms.store, state.id, 0), task)
   const { definition } = state.tasks.get(task) ?? {}
   const isPure = definition !== undefined && effectOf(state.definition, definition) === 'pure'

@@ -230,10 +230,10 @@ export class WorkerLocal implements Worker {
       if (rooms === null) return { status: 'rested', rest: 'paused' }
       // Records the devices of the folders while they exist.
       missingFolder(rooms)
-      await removeLeftTries(rooms, plan)
+      await removeLeftTries(this.#rooms, plan)
       const loop = new PlanLoop(rooms, plan, taken, found)
       const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
-      if (!owner.lost.aborted) await removeLeftTries(rooms, plan)
+      if (!owner.lost.aborted) await removeLeftTries(this.#rooms, plan)
       const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
       if (hasEnded && rooms !== this.#rooms) await (await lazy.forkChanges()).storeForkEnd(this.#rooms, plan)
       // Leftovers do no harm.
@@ -324,10 +324,9 @@ async function whyWithoutSecret({ environment, root, stateDir }: Rooms, { order 
   }
 }
 
-/** Folders of races that were killed or cancelled. Most plans have none. */
+/** Folders of races that were killed or cancelled. Most workspaces have none. */
 async function removeLeftTries(rooms: Rooms, plan: PlanId): Promise<void> {
-  const state = existsSync(join(rooms.stateDir, 'tries', plan)) ? await rooms.store.state(plan) : null
-  if (state !== null) await (await lazy.tryFolders()).removeLeftTries(rooms, state)
+  if (existsSync(join(rooms.stateDir, 'tries'))) await (await lazy.tryFolders()).removeLeftTries(rooms, plan)
 }
 
 /** A plan that is being compensated or rolled back continues without its folder; what then fails is recorded for each task. */

@@ -50,7 +50,7 @@ describe('rights', () => {
     expect(needing(ORDERS, 'decide')).toEqual(['answer', 'decide', 'judge', 'raise', 'review'])
     expect(rights(ORDERS)).toEqual(new Set(['operate', 'decide']))
     expect(needing(QUERIES, 'administer')).toEqual(['check', 'prune'])
-    expect(needing(QUERIES, 'inspect')).toEqual(['blob', 'consent', 'taskChanges'])
+    expect(needing(QUERIES, 'inspect')).toEqual(['blob', 'confidentialArtifact', 'consent', 'judgedWork', 'taskChanges', 'why'])
     expect(rights(QUERIES)).toEqual(new Set(['read', 'inspect', 'administer']))
   })
 

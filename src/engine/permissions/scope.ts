@@ -5,6 +5,7 @@ import { isA, type Json } from '../../domain/json.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { holderOf, reservedByOthers } from '../../domain/reservation.ts'
 import type { Result } from '../../domain/result.ts'
+import type { WhyOrigin } from '../../domain/views/pages/why-lines.ts'
 import { explainScopeWait } from '../../domain/views/scope-wait.ts'
 import { orElseAsync } from '../../safety/safety-refusal.ts'
 import { type Entry, type Page, type PlanRow, StoreDamaged, type TaskRow } from '../../stores/store.ts'
@@ -154,6 +155,8 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       }
       return inbox
     }
+    case 'lessons':
+      return await seenOf(await answer<'lessons'>(rooms, query), isSeen)
     case 'inboxFate': {
       const fate = await answer<'inboxFate'>(rooms, query)
       return fate !== null && (await isSeen(fate.item.plan)) ? fate : null
@@ -172,6 +175,12 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       if (other !== undefined && !(await isReferenceSeen(rooms, isSeen, other))) return null
       if (query.type === 'adoption' && (await adoptionOutOfScope(rooms, isSeen, found.plan, query.into)) !== null)
         return null
+      // Lessons of other plans are theirs.
+      if (query.type === 'briefing') {
+        const { learnt: _, ...briefing } = (await answer<'briefing'>(rooms, query)) ?? {}
+        return 'task' in briefing ? briefing : null
+      }
+      if (query.type === 'why') return await hideOrigins(isSeen, await answer<'why'>(rooms, query))
       // A forecast from other plans would reveal something about them.
       if (query.type === 'budget') return await answer<'budget'>(rooms, { ...query, earlier: false })
       return query.type === 'next'
@@ -179,6 +188,14 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
         : await answer(rooms, query)
     }
   }
+}
+
+/** Lines of other plans, of commits and by hand tell nothing about who wrote them. */
+async function hideOrigins(isSeen: Seen, answer: AnswerOf<'why'>): Promise<AnswerOf<'why'>> {
+  if (answer?.ok !== true) return answer
+  const shown = async (origin: WhyOrigin): Promise<WhyOrigin> =>
+    'plan' in origin && (await isSeen(origin.plan)) ? origin : { by: 'hidden' }
+  return { ok: true, why: { ...answer.why, origins: await Promise.all(answer.why.origins.map(shown)) } }
 }
 
 /** Tasks waiting for files name the holding plans only if these are in scope. */

@@ -18,7 +18,11 @@ import { wholeJournal } from './verify-chain.ts'
 
 const LOG_CHUNKS = 200
 
-function agentOf({ definition: { defaults } }: PlanState, { definition: { action } }: TaskState): string | null {
+/** Who a task is given to: its agent by name, or the program it starts. */
+export function agentOf(
+  { definition: { defaults } }: Pick<PlanState, 'definition'>,
+  { definition: { action } }: Pick<TaskState, 'definition'>,
+): string | null {
   const { use, command } = agentRequest(action) ?? { use: null, command: null }
   return command?.[0] ?? use ?? defaults?.agent ?? null
 }
@@ -81,18 +85,20 @@ export async function taskChanges(
   const found = attempts.findLast(isRequested)
   if (found === undefined) return null
   const { visit, attempt, changes } = found
-  return { visit, attempt, ...(await filesShown(rooms, changes)) }
+  return { visit, attempt, ...(await filesShown(rooms, await storedChanges(rooms, changes))) }
 }
 
 /** What one of its tries changed. */
 async function triedChanges(rooms: Rooms, { race, attempt }: TaskState, name: string): Promise<ChangesShown | null> {
   const tried = race?.tried.find(one => tryName(one) === name)
   if (race === undefined || tried === undefined) return null
-  return { visit: race.visit, attempt, ...(await filesShown(rooms, tried.changes)) }
+  return { visit: race.visit, attempt, ...(await filesShown(rooms, await storedChanges(rooms, tried.changes))) }
 }
 
-async function filesShown(rooms: Rooms, changes: Sha256 | null): Promise<Pick<ChangesShown, 'files' | 'more'>> {
-  const all = changes === null ? [] : ((await readOthersChanges(rooms, changes)) ?? [])
+const storedChanges = async (rooms: Rooms, changes: Sha256 | null): Promise<readonly Change[]> =>
+  changes === null ? [] : ((await readOthersChanges(rooms, changes)) ?? [])
+
+export async function filesShown(rooms: Rooms, all: readonly Change[]): Promise<Pick<ChangesShown, 'files' | 'more'>> {
   const files: FileShown[] = []
   let left = PATCH_CHARS_MAX
   for (const change of all.slice(0, FILES_MAX)) {

@@ -82,6 +82,7 @@ const COMMANDS: Readonly<Record<CommandType, true>> = {
   turn: true,
   claim: true,
   report: true,
+  upload: true,
   lapse: true,
   decide: true,
   retry: true,

@@ -20,6 +20,7 @@ import { lazy } from '../lazy-imports.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
 import { submitted, type Writing, writerOf } from '../write-order.ts'
+import { memoryNow } from './read-memory.ts'
 
 // Larger plans yield to the event loop before they are written.
 
@@ -37,6 +38,7 @@ export async function create(
   // A copied plan has the same authors as its origin, task by task.
   const copied = order.origin !== undefined && order.source === undefined ? await store.state(order.origin) : null
   const context = order.context === undefined ? undefined : await contextOf(rooms, order.context)
+  for (const bytes of order.contents ?? []) await store.blobs.put(bytes)
   for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
     const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
     const definition: PlanDefinition = { ...order.definition, name }
@@ -102,7 +104,7 @@ export type Starting =
   /** The surrounding policy is unknown, or cannot be enforced here. */
   | { readonly ok: false; readonly refusal: Refusal }
 
-export async function startOf(rooms: Rooms, plan: PlanId): Promise<Starting> {
+export async function startOf(rooms: Rooms, plan: PlanId, { actor, person = actor }: Writing): Promise<Starting> {
   const files = rooms.snapshots === undefined ? {} : { files: 'seen' as const }
   const read = (await rooms.policy?.()) ?? { ok: true, value: [] }
   if (!read.ok) return { ok: false, refusal: refuse('not-allowed', read.failure.message, read.failure.hint) }
@@ -115,19 +117,37 @@ export async function startOf(rooms: Rooms, plan: PlanId): Promise<Starting> {
     hasLayerBudget(layers) || (state !== null && hasBudget(state.definition)) ? { budget: 'kept' as const } : {}
   const stamp = await (await lazy.drift()).stampOf(rooms, plan)
   const policy = layers.length === 0 ? {} : { policy: layers }
-  return { ok: true, start: { rules: RULES, ...files, ...sandbox, ...budget, ...policy, ...stamp } }
+  const memory = await memoryNow(rooms, state, state?.definition, person)
+  return { ok: true, start: { rules: RULES, ...files, ...sandbox, ...budget, ...policy, ...memory, ...stamp } }
 }
 
 type PolicyNow = { readonly ok: true; readonly policy: PolicyAgain } | { readonly ok: false; readonly refusal: Refusal }
 
-/** Resuming a paused or ended plan applies the current policy. Empty if it is unchanged. */
-export async function policyAnew(rooms: Rooms, state: PlanState | null): Promise<PolicyNow> {
-  return state?.status === 'active' ? { ok: true, policy: {} } : await policyOnResume(rooms, state)
+/** Resuming a paused or ended plan applies the current policy, and memory is read again. Empty if they are unchanged. */
+export async function policyAnew(
+  rooms: Rooms,
+  state: PlanState | null,
+  writing: Writing,
+  definition = state?.definition,
+): Promise<PolicyNow> {
+  if (state?.status !== 'active') return await policyOnResume(rooms, state, writing, definition)
+  return { ok: true, policy: await memoryNow(rooms, state, definition, writing.person ?? writing.actor) }
 }
 
 /** The same; but an active or waiting plan keeps its layers, and adds those that have changed. */
-export async function policyOnResume(rooms: Rooms, state: PlanState | null): Promise<PolicyNow> {
-  if (state === null || state.status === 'draft' || rooms.policy === undefined) return { ok: true, policy: {} }
+export async function policyOnResume(
+  rooms: Rooms,
+  state: PlanState | null,
+  { actor, person = actor }: Writing,
+  definition = state?.definition,
+): Promise<PolicyNow> {
+  if (state === null || state.status === 'draft') return { ok: true, policy: {} }
+  const now = await policyNow(rooms, state)
+  return now.ok ? { ...now, policy: { ...now.policy, ...(await memoryNow(rooms, state, definition, person)) } } : now
+}
+
+async function policyNow(rooms: Rooms, state: PlanState): Promise<PolicyNow> {
+  if (rooms.policy === undefined) return { ok: true, policy: {} }
   const read = await rooms.policy()
   if (!read.ok) return { ok: false, refusal: refuse('not-allowed', read.failure.message, read.failure.hint) }
   const isKept = state.status === 'active'

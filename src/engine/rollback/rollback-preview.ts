@@ -19,6 +19,7 @@ import type { Checkpoint } from '../../domain/views/checkpoints.ts'
 import { gitOperationsSince } from '../../domain/views/git-operations.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { RollbackStep } from '../../workspace/git/git.ts'
+import type { Change } from '../../workspace/workspace.ts'
 import type { FilePreview, RollbackAsk, RollbackPreview } from '../engine.ts'
 import type { Rooms } from '../rooms.ts'
 import { MissingChanges } from './attempt-changes.ts'
@@ -31,6 +32,8 @@ export type Worked = Extract<RollbackPreview, { ok: true }> & {
   readonly command: Omit<Rollback, 'id' | 'at'>
   readonly unsure: readonly TaskName[]
   readonly version: number
+  /** From each path as it was to the path as the plan left it. */
+  readonly changes: readonly Change[]
 }
 
 export type WorkedOut = Worked | { readonly ok: false; readonly refusal: Refusal }
@@ -117,6 +120,7 @@ export async function workOut(
       command,
       unsure,
       version,
+      changes: written.changes,
     }
   } catch (error) {
     if (!(error instanceof MissingChanges)) throw error

@@ -104,6 +104,21 @@ describe('of a failed attempt', () => {
   })
 })
 
+test('changes that `effects` does not name are taken back', async () => {
+  put('src/a.txt', 'a\n')
+  put('mine/kept.txt', '')
+  expect(await run('echo b > src/a.txt; echo c > src/c.txt', { effects: ['src/a.txt'] })).toBe('failed')
+  expect(await failures()).toEqual([expect.stringContaining('src/c.txt')])
+  expect((await events('attempt.failed'))[0]?.result.wrote).toMatchObject({ paths: 0 })
+  expect([all('src'), read('src/a.txt')]).toEqual([['a.txt'], 'a\n'])
+})
+
+test('an empty folder that a try made outside its scope does not reach the workspace', async () => {
+  put('mine/kept.txt', '')
+  expect(await run('mkdir -p src/new mine/empty other/empty; echo a > src/a.txt')).toBe('completed')
+  expect([all('src'), all('mine'), fs.existsSync(at('other'))]).toEqual([['a.txt', 'new'], ['kept.txt'], false])
+})
+
 test('whatever a file is called, it is written and taken back, and what it could be taken for stays', async () => {
   const names = ['{a}', '~b', '!c', 'd\\e', 'f**g', 'h*', 'i?', '**', 'k:l']
   put('src/hand', 'mine\n')

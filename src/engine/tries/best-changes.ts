@@ -3,16 +3,17 @@
 // written before. Files that change between the comparison and the write are compared again. Repeatable after a crash.
 
 import { createHash } from 'node:crypto'
-import type { Actor, Sha256 } from '../../domain/id.ts'
+import type { Actor, PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import { permitFor } from '../../domain/network-decision.ts'
 import type { Field } from '../../domain/plan.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
-import type { Race } from '../../domain/tries/race.ts'
+import { openRace, type Race, triedAt } from '../../domain/tries/race.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
 import { isMoved } from '../files/restore-scope.ts'
 import { newQuestionId } from '../gates/inbox-id.ts'
 import { diffText, redactFor } from '../judges/judged-work.ts'
+import { readChanges } from '../rollback/attempt-changes.ts'
 import { isSame } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Entries, entriesNow, writable } from './entries-now.ts'
@@ -27,12 +28,6 @@ export type Applied =
   | { readonly ok: false; readonly asked: string }
   | { readonly ok: false; readonly failure: Failure }
 
-/** What was at a path before the best try was written there, and what was written. */
-export interface WrittenPath {
-  readonly before: TreeEntry | null
-  readonly wrote: TreeEntry | null
-}
-
 interface Applying {
   readonly rooms: Rooms
   readonly state: PlanState
@@ -40,8 +35,6 @@ interface Applying {
   readonly race: Race
   readonly number: number
   readonly changes: readonly Change[]
-  /** Gets each path that is written. */
-  readonly wrote: Map<string, WrittenPath>
   /** Recorded before the first file changes. */
   readonly onSaved: (saved: Sha256, overwrote: readonly string[]) => Promise<void>
 }
@@ -60,7 +53,7 @@ async function untilAtRest(act: () => Promise<Applied>): Promise<Applied> {
 }
 
 async function apply(applying: Applying): Promise<Applied> {
-  const { rooms, race, changes, wrote, onSaved } = applying
+  const { rooms, race, changes, onSaved } = applying
   const now = await entriesNow(rooms, race.start, changes)
   if (!now.ok) return now
   const { saved, entries } = now
@@ -75,30 +68,29 @@ async function apply(applying: Applying): Promise<Applied> {
   await onSaved(saved, choice === 'take' ? paths : [])
   const all = await writable(rooms.root, write, entries)
   if (all.size === 0) return { ok: true }
-  for (const [path, entry] of write) wrote.set(path, { before: entries.get(path) ?? null, wrote: entry })
   const restored = await rooms.workspace.restore(saved, { write: all, judged: [] })
   return restored.ok ? { ok: true } : restored
 }
 
-interface TakingBack extends Pick<Applying, 'rooms' | 'race' | 'changes'> {
-  /** What this process wrote. What one before it wrote follows from the files that were saved. */
-  readonly wrote: ReadonlyMap<string, WrittenPath>
-}
-
 /** Takes the changes back after the attempt has failed. What others changed since stays. The failure if some of the changes stay as well. */
-export async function takeBack(taking: TakingBack): Promise<Failure | null> {
-  const done = await untilAtRest(() => takeBackNow(taking))
+export async function takeBack(rooms: Rooms, plan: PlanId, task: TaskName): Promise<Failure | null> {
+  const now = (await rooms.store.state(plan))?.tasks.get(task)
+  const race = now === undefined ? null : openRace(now)
+  const best = race === null ? undefined : triedAt(race, race.judged?.best ?? null)
+  if (race?.applied === undefined || best?.changes == null) return null
+  const changes = await readChanges(rooms, best.changes)
+  const done = await untilAtRest(() => takeBackNow(rooms, race, changes))
   return done.ok || 'asked' in done ? null : done.failure
 }
 
-async function takeBackNow({ rooms, race, changes, wrote }: TakingBack): Promise<Applied> {
+async function takeBackNow(rooms: Rooms, race: Race, changes: readonly Change[]): Promise<Applied> {
   const now = await entriesNow(rooms, race.start, changes)
   if (!now.ok) return now
-  const earlier = await writtenEarlier(rooms, race, changes)
-  if (!earlier.ok) return earlier
+  const found = await writtenIn(rooms, race, changes)
+  if (!found.ok) return found
   const write = new Map<string, TreeEntry | null>()
   const left: string[] = []
-  for (const [path, { before, wrote: ours }] of new Map([...earlier.written, ...wrote])) {
+  for (const [path, { before, wrote: ours }] of found.written) {
     const current = now.entries.get(path) ?? null
     // Where nothing stands, nothing of the try stands.
     if (isSame(current, before) || (current === null && ours !== null)) continue
@@ -123,15 +115,16 @@ const stays = (paths: readonly string[]): Failure => ({
   retryable: false,
 })
 
-type Written = ReadonlyMap<string, WrittenPath>
+/** What was at a path before the best try was written there, and what was written. */
+type Written = ReadonlyMap<string, { readonly before: TreeEntry | null; readonly wrote: TreeEntry | null }>
 
-/** What an attempt wrote that was interrupted: the same as it would be written now, over what was saved then. */
-async function writtenEarlier(
+/** It follows from the files that were saved before, so it is known after an interruption, too. */
+async function writtenIn(
   rooms: Rooms,
   { applied }: Race,
   changes: readonly Change[],
 ): Promise<{ readonly ok: true; readonly written: Written } | { readonly ok: false; readonly failure: Failure }> {
-  const written = new Map<string, WrittenPath>()
+  const written = new Map<string, { before: TreeEntry | null; wrote: TreeEntry | null }>()
   if (applied === undefined) return { ok: true, written }
   const own = new Map(changes.map(change => [change.path, change]))
   for (const { saved, paths } of [{ saved: applied.saved, paths: null }, ...(applied.overwrote ?? [])]) {

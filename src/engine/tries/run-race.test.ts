@@ -2,8 +2,9 @@
 
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Event } from '../../domain/event.ts'
+import type { PlanId, PlanName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import type { Attempt, Outcome, Runner, RunnerTools } from '../../runners/runner.ts'
 import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
@@ -128,11 +129,11 @@ describe('ignored folders', () => {
   const installed = (): void => {
     put('.gitignore', '.planfold/\nnode_modules/\n.venv/\n')
     put('node_modules/three/index.js', 'module.exports = 3\n')
-    put('packages/a/node_modules/.bin/tool', '')
+    put('packages/group/a/node_modules/.bin/tool', '')
     put('src/a.txt', 'a\n')
     put('.venv/bin/python', `#!${at('.venv/bin/real')}\n`)
   }
-  const script = `node -e "require('three')"; test -e packages/a/node_modules/.bin/tool
+  const script = `node -e "require('three')"; test -e packages/group/a/node_modules/.bin/tool
     test -e "$(sed 's/#!//; s#/real#/python#' .venv/bin/python)"
     if touch node_modules/made; then echo copied > src/how.txt; else echo shared > src/how.txt; fi`
 
@@ -224,7 +225,9 @@ describe('agents', () => {
     expect(await place.statuses()).toMatchObject({ fix: 'completed' })
     expect(await ends()).toEqual(['2 none failed', '1 quick failed', '2 none failed', '1 quick passed'])
     expect(await events('race.began')).toMatchObject([{ round: 1 }, { round: 2, from: { round: 1, number: 1 } }])
-    expect(read('src/a.txt')).toMatch(/^a\nb\nb\ntest /)
+    expect(read('src/a.txt')).toMatch(
+      /^a\nb\nb\n\[data: what try 1 did not meet \('fix'\)[^\n]*\n\| test .*: exit 1\n\[end of data\]$/,
+    )
   })
 
   test('`first` ends the others as soon as one passes', async () => {
@@ -240,6 +243,25 @@ describe('agents', () => {
     expect(await ends()).toEqual(['2 quick passed', '1 slow stopped'])
     expect(await place.statuses()).toMatchObject({ fix: 'completed' })
     expect(leftovers()).toEqual([])
+  })
+
+  test('with `first`: one that breaks `effects` does not end the others, and loses', async () => {
+    scripts.set('breaks', write('src/b.txt', 'b\n'))
+    scripts.set('keeps', async (attempt, tools, signal) => {
+      const { signal: never } = new AbortController()
+      for await (const { events } of place.rooms.store.watch({ after: 0 as never, signal: never }))
+        if (events.some(({ type }) => type === 'race.tried')) break
+      return await write('src/a.txt', 'a\nand more\n')(attempt, tools, signal)
+    })
+    await place.run([
+      agent(['breaks', 'keeps'], {
+        tries: { with: [{ use: 'breaks' }, { use: 'keeps' }], first: true },
+        effects: ['src/a.txt'],
+      }),
+    ])
+    expect(await place.statuses()).toMatchObject({ fix: 'completed' })
+    expect(await events('race.judged')).toMatchObject([{ best: { number: 2 }, why: 'effects' }])
+    expect(fs.readdirSync(at('src'))).toEqual(['a.txt'])
   })
 
   test('with `first`: one that waits for a person is not waited for', async () => {
@@ -269,6 +291,36 @@ describe('agents', () => {
     expect(await place.statuses()).toMatchObject({ fix: 'failed' })
     expect(fs.readdirSync(at('src'))).toEqual(['a.txt'])
     expect(read('src/a.txt')).toBe('a\n')
+  })
+
+  test.each([
+    ['leave no folder and no worktree', false],
+    ['are removed with the next plan if that cannot be done at once', true],
+  ])('that are cancelled while they wait for a person %s', async (_, isBroken) => {
+    put('src/a.txt', 'a\n')
+    isRepository()
+    const edited: Script = (attempt, tools, signal) => {
+      put('src/a.txt', 'of the person\n')
+      return write('src/a.txt', 'of the try\n')(attempt, tools, signal)
+    }
+    for (const name of ['one', 'two']) scripts.set(name, edited)
+    await place.run([agent(['one', 'two'])])
+    expect(await place.statuses()).toMatchObject({ fix: 'ready' })
+    expect(leftovers()).toHaveLength(1)
+    const removing = vi.spyOn(place.rooms.git!, 'removeScratch')
+    if (isBroken) removing.mockRejectedValueOnce(new Error('the disk is broken'))
+    expect((await place.submit({ type: 'cancel', reason: 'enough' })).ok).toBe(true)
+    expect(leftovers()).toHaveLength(isBroken ? 1 : 0)
+    if (isBroken) {
+      const other = await place.submit(
+        { type: 'create', definition: { name: 'other' as PlanName, tasks: [sh('x', 'true')] } },
+        null,
+      )
+      await place.submit({ type: 'start' }, 'other')
+      await place.worker.drive((other as { plan: PlanId }).plan, { stop: new AbortController().signal })
+    }
+    expect(leftovers()).toEqual([])
+    expect(shell(place.root, place.root, 'worktree', 'list').trim().split('\n')).toHaveLength(1)
   })
 
   test('wait for a person who edited the same lines, and show both; other edits are merged', async () => {
@@ -351,17 +403,45 @@ describe('agents', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('run only as many as fit into the budget, and say so', async () => {
-    scripts.set('one', write('src/a.txt', 'a\n'))
-    scripts.set('two', write('src/a.txt', 'b\n'))
-    const budget = { cost: { amount: 2, currency: 'USD' } }
+  test('run only as many as fit into the budget by the median cost of such attempts, at least one, and say so', async () => {
+    const costs: number[] = []
+    const model: Script = (attempt, tools, signal) => {
+      const cost = { known: true, usd: costs.shift() ?? 0.5 }
+      const use = { model: 'm', calls: 1, usage: {}, cost, wireUsage: [], providerMetadata: [] }
+      return { ...write('src/a.txt', 'a\n')(attempt, tools, signal), model: { use, recording: {} } } as never
+    }
+    for (const name of ['dear', 'cheap']) scripts.set(name, model)
+    costs.push(0.4, 9, 0.5, 0.2, 7)
+    const earlier = ['dear', 'dear', 'dear', 'cheap'].map((use, at) => ({
+      ...agent([use], { kind: 'mend' }),
+      id: `earlier-${at}` as TaskDefinition['id'],
+      needs: at === 0 ? [] : [`earlier-${at - 1}` as TaskDefinition['id']],
+    }))
+    const other = {
+      ...agent(['cheap'], { kind: 'plan' }),
+      id: 'other' as TaskDefinition['id'],
+      needs: [earlier[3]!.id],
+    }
+    const tasks = [...earlier, other].map(({ tries: _, ...task }) => task)
+    const of = (names: readonly string[]) =>
+      agent(names, { kind: 'mend', needs: [other.id], budget: { cost: { amount: 4, currency: 'USD' } } })
+    const small = { policy: { budget: { cost: { amount: 1.5, currency: 'USD' } } } }
+    await place.run([...tasks, of(['dear', 'cheap', 'dear', 'dear'])], small)
+    expect(await ends()).toEqual(expect.arrayContaining(['1 dear passed', '2 cheap passed', '3 dear passed']))
+    const [began] = await events('race.began')
+    expect(began).toMatchObject({ of: ['dear', 'cheap', 'dear'], left: { tries: 1 } })
+    expect(began?.left?.why).toBe('4 tries would cost about 1.7 USD, and 1.5 USD of the budget is left')
+  })
+
+  test('of whose agents nothing is recorded share the budget of the task, and one runs in any case', async () => {
+    for (const name of ['one', 'two']) scripts.set(name, write('src/a.txt', 'a\n'))
+    const budget = { cost: { amount: 4, currency: 'USD' } }
     await place.run([agent(['one', 'two'], { budget })], {
       policy: { budget: { cost: { amount: 1.5, currency: 'USD' } } },
     })
-    expect(await ends()).toEqual(['1 one passed'])
-    expect((await events('race.began'))[0]?.left).toEqual({
-      tries: 1,
-      why: '2 tries would cost about 2 USD, and 1.5 USD of the budget is left',
+    expect((await events('race.began'))[0]).toMatchObject({
+      of: ['one'],
+      left: { tries: 1, why: '2 tries would cost about 4 USD, and 1.5 USD of the budget is left' },
     })
   })
 })

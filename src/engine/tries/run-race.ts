@@ -14,7 +14,16 @@ import { addCost, addUsage, type ModelUse } from '../../domain/model-use.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
 import type { Failure, Result, Verdict } from '../../domain/result.ts'
 import type { TaskState } from '../../domain/state/state.ts'
-import { closestOf, openRace, placeOf, type Race, type Tried, triedAt, tryName } from '../../domain/tries/race.ts'
+import {
+  closestOf,
+  isGood,
+  openRace,
+  placeOf,
+  type Race,
+  type Tried,
+  triedAt,
+  tryName,
+} from '../../domain/tries/race.ts'
 import { type Contender, contendersOf } from '../../domain/tries/tries.ts'
 import { patchBetween } from '../../format/text/consent-contents.ts'
 import type { Attempt, ModelReport, Outcome, RunnerTools } from '../../runners/runner.ts'
@@ -22,34 +31,31 @@ import { isClosed } from '../../safety/sandbox/workspace-mounts.ts'
 import { inScope } from '../../safety/scope.ts'
 import type { Change } from '../../workspace/workspace.ts'
 import { type AttemptRun, runAttempt } from '../attempts/attempt-run.ts'
+import { isFolder, isFolderFor } from '../attempts/expected-effects.ts'
 import { stopFrom } from '../attempts/stop.ts'
 import { untilWritten } from '../budget/attempt-budget.ts'
+import { marked, redactFor } from '../judges/judged-work.ts'
 import { throwIfShort } from '../loop/shortage.ts'
 import { declaredScopes, keepChanges, readChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
-import { applyBest, takeBack, type WrittenPath } from './best-changes.ts'
+import { applyBest } from './best-changes.ts'
 import { judgeTries } from './judge-tries.ts'
 import { fitting } from './race-estimate.ts'
 import { openTry, type RacePlace, removeRace, type TryFolder } from './try-folder.ts'
 
 const ENGINE = 'engine' as Actor
 
-export interface Raced {
-  readonly outcome: Outcome
-  /** Takes the changes of the best try out of the workspace again. */
-  readonly takeBack?: () => Promise<Failure | null>
-}
-
-export async function runRace(run: AttemptRun, attempt: Attempt, tools: RunnerTools): Promise<Raced> {
+/** Its outcome, with the changes of the best try in the workspace. */
+export async function runRace(run: AttemptRun, attempt: Attempt, tools: RunnerTools): Promise<Outcome> {
   const racing = new Racing(run, attempt, tools)
   try {
-    const raced = await racing.run()
-    // An interrupted race continues in its folders.
-    if (raced.outcome.type !== 'interrupted') await removeRace(run.rooms, racing.place)
-    return raced
+    const outcome = await racing.run()
+    // An interrupted race continues in its folders. What cannot be removed now is removed when the plan rests.
+    if (outcome.type !== 'interrupted') await removeRace(run.rooms, racing.place).catch(() => {})
+    return outcome
   } catch (error) {
     if (!(error instanceof AttemptOver)) throw error
-    return { outcome: { type: 'interrupted', reason: error.message } }
+    return { type: 'interrupted', reason: error.message }
   }
 }
 
@@ -73,7 +79,7 @@ class Racing {
     this.#race = openRace(run.task)
   }
 
-  async run(): Promise<Raced> {
+  async run(): Promise<Outcome> {
     const { snapshots } = this.#run.rooms
     if (snapshots === undefined) return failed(NO_SNAPSHOTS)
     if (this.#race === null) {
@@ -83,12 +89,13 @@ class Racing {
     }
     for (;;) {
       const parked = await this.#runTries()
-      if (parked !== null) return { outcome: { type: 'interrupted', reason: parked } }
-      const judged =
-        this.race.judged?.round === this.race.round ? {} : await judgeTries(this.#run, this.#attempt, this.race)
-      if ('interrupted' in judged) return { outcome: { type: 'interrupted', reason: judged.interrupted } }
-      if (this.race.judged?.round !== this.race.round) await this.#step({ is: 'judged', ...judged })
-      const next = this.#nextRound()
+      if (parked !== null) return { type: 'interrupted', reason: parked }
+      if (this.race.judged?.round !== this.race.round) {
+        const judged = await judgeTries(this.#run, this.#attempt, this.race)
+        if ('interrupted' in judged) return { type: 'interrupted', reason: judged.interrupted }
+        await this.#step({ is: 'judged', ...judged })
+      }
+      const next = await this.#nextRound()
       if (next === null) return await this.#finish()
       await this.#begin(next)
     }
@@ -116,20 +123,17 @@ class Racing {
   /** Null when all tries of this round have ended; else why one of them waits. */
   async #runTries(): Promise<string | null> {
     const { race } = this
-    const { options, task } = this.#run
-    const { first } = task.definition.tries ?? {}
-    const open = race.of.flatMap((_, at) => (this.#isOpen(at + 1) ? [at + 1] : []))
+    const { stop } = this.#run.options
+    const open = this.#isOutrun() ? [] : race.of.flatMap((_, at) => (this.#isOpen(at + 1) ? [at + 1] : []))
     const others = new AbortController()
-    const stop = AbortSignal.any([options.stop.signal, others.signal])
-    let isOutrun = first === true && this.#hasPassed()
+    const signal = AbortSignal.any([stop.signal, others.signal])
     const folders: (TryFolder | Failure)[] = []
-    for (const number of isOutrun ? [] : open) folders.push(await this.#open(number))
+    for (const number of open) folders.push(await this.#open(number))
     const trying = folders.map(async (folder, at) => {
       try {
-        const ended = await this.#try(open[at]!, folder, stop, () => isOutrun)
-        if (ended === 'passed' && first === true) isOutrun = true
-        if (isOutrun) others.abort()
-        return ended
+        const waits = await this.#try(open[at]!, folder, signal)
+        if (this.#isOutrun()) others.abort()
+        return waits
       } catch (error) {
         others.abort()
         throw error
@@ -138,19 +142,22 @@ class Racing {
     const ended = await Promise.allSettled(trying)
     for (const one of ended) if (one.status === 'rejected') throw one.reason
     // One that waits for a person is not waited for when another one has passed.
-    for (const number of isOutrun ? open : [])
-      if (this.#isOpen(number))
-        await this.#stopped({ is: 'tried', round: race.round, number, by: race.of[number - 1]! }, NO_CHANGES)
-    const waits = ended.flatMap(one => (one.status === 'fulfilled' && typeof one.value === 'object' ? [one.value] : []))
-    return isOutrun ? null : (waits[0]?.reason ?? null)
+    if (!this.#isOutrun())
+      return ended.map(one => ('value' in one ? one.value : null)).find(why => why !== null) ?? null
+    for (const [at, by] of race.of.entries())
+      if (this.#isOpen(at + 1))
+        await this.#step({ is: 'tried', round: race.round, number: at + 1, by, ended: 'stopped', ...NO_CHANGES })
+    return null
   }
 
   #isOpen(number: number): boolean {
     return triedAt(this.race, { round: this.race.round, number }) === undefined
   }
 
-  #hasPassed(): boolean {
-    return this.race.tried.some(({ round, ended }) => round === this.race.round && ended === 'passed')
+  /** With `first`, one that passes ends the others; one that breaks `effects` does not. */
+  #isOutrun(): boolean {
+    const { first } = this.#run.task.definition.tries ?? {}
+    return first === true && this.race.tried.some(one => one.round === this.race.round && isGood(one))
   }
 
   async #open(number: number): Promise<TryFolder | Failure> {
@@ -171,19 +178,15 @@ class Racing {
     return opened.ok ? opened.value : throwIfShort(opened).failure
   }
 
-  async #try(
-    number: number,
-    folder: TryFolder | Failure,
-    signal: AbortSignal,
-    isOutrun: () => boolean,
-  ): Promise<Tried['ended'] | Interrupted> {
+  /** Null when it has ended; else why it waits. */
+  async #try(number: number, folder: TryFolder | Failure, signal: AbortSignal): Promise<string | null> {
     const { rooms, state, task, options } = this.#run
     const { round, of, findings } = this.race
-    const base = { is: 'tried' as const, round, number, by: of[number - 1]! }
-    const not = async (reason: string): Promise<'failed'> => {
-      await this.#step({ ...base, ended: 'failed', reason, ...NO_CHANGES })
-      return 'failed'
+    const end = async (ended: Omit<Tried, 'round' | 'number' | 'by'>): Promise<null> => {
+      await this.#step({ is: 'tried', round, number, by: of[number - 1]!, ...ended })
+      return null
     }
+    const not = (reason: string): Promise<null> => end({ ended: 'failed', reason, ...NO_CHANGES })
     if (!('rooms' in folder)) return await not(folder.message)
     const began = rooms.clock.monotonic()
     let seen: Outcome | null = null
@@ -203,14 +206,8 @@ class Racing {
     const { prepare } = task.definition.tries ?? {}
     if (prepare !== undefined && folder.begun === null) {
       const { id, env, cwd, timeoutMs } = definition
-      const first = await run({
-        id,
-        action: { type: 'run', command: prepare },
-        ...(env === undefined ? {} : { env }),
-        ...(cwd === undefined ? {} : { cwd }),
-        ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      })
-      if (first.status === 'interrupted') return isOutrun() ? await this.#stopped(base, NO_CHANGES) : first
+      const first = await run({ id, action: { type: 'run', command: prepare }, ...defined({ env, cwd, timeoutMs }) })
+      if (first.status === 'interrupted') return first.reason
       if (first.status === 'failed') return await not(`its preparation failed: ${first.failure.message}`)
     }
     let before = folder.begun
@@ -221,36 +218,21 @@ class Racing {
       await folder.begin(before)
     }
     const result = await run(definition)
-    if (result.status === 'interrupted' && !isOutrun()) return result
+    if (result.status === 'interrupted' && !this.#isOutrun()) return result.reason
     const found = await this.#compare(folder.rooms, before)
     if (!found.ok) return await not(found.failure.message)
-    const { outside, ...measured } = found
-    const { ok: _, ...size } = measured
-    if (result.status === 'interrupted') return await this.#stopped(base, size)
+    const { size, outside, strays } = found
+    if (result.status === 'interrupted') return await end({ ended: 'stopped', ...size })
     const durationMs = Math.round(rooms.clock.monotonic() - began)
     const { verdicts, model } = result
     const unmet = verdicts?.filter(({ holds }) => holds === false).map(unmetText)
     const facts = { ...size, durationMs, ...defined({ unmet, model }) }
-    if (outside.length > 0) {
-      const reason = `it changed ${outside.slice(0, NAMED_MAX).join(', ')}, outside its write scope`
-      await this.#step({ ...base, ended: 'outside', reason, ...facts })
-      return 'outside'
-    }
-    if (result.status === 'failed') {
-      await this.#step({ ...base, ended: 'failed', reason: result.failure.message, ...facts })
-      return 'failed'
-    }
+    if (outside.length > 0)
+      return await end({ ended: 'outside', reason: `it changed ${named(outside)}, outside its write scope`, ...facts })
+    if (result.status === 'failed') return await end({ ended: 'failed', reason: result.failure.message, ...facts })
     const outcome = await rooms.store.blobs.put(Buffer.from(JSON.stringify(bare(seen))))
-    await this.#step({ ...base, ended: 'passed', ...facts, outcome })
-    return 'passed'
-  }
-
-  async #stopped(
-    base: Pick<Tried, 'round' | 'number' | 'by'> & { is: 'tried' },
-    size: Pick<Tried, 'changes' | 'paths' | 'lines'>,
-  ): Promise<'stopped'> {
-    await this.#step({ ...base, ended: 'stopped', ...size })
-    return 'stopped'
+    const reason = strays.length === 0 ? {} : { reason: `it changed ${named(strays)}, which \`effects\` does not name` }
+    return await end({ ended: 'passed', ...reason, ...facts, outcome })
   }
 
   /** What the try changed since the start of the race. It was alone in its folder. */
@@ -265,62 +247,62 @@ class Racing {
     const changes = joined(since, found.changes)
     const files = changes.filter(change => !isFolder(change))
     const write = scopeOf(state.definition, definition)
-    const own = ({ path }: Change): boolean => inScope(write, path) && !isClosed(write, path)
-    const { effects } = definition
-    const beyond = effects === undefined ? {} : { beyond: files.filter(({ path }) => !inScope(effects, path)).length }
+    const own = (change: Change): boolean =>
+      (inScope(write, change.path) && !isClosed(write, change.path)) || (write !== null && isFolderFor(write, change))
+    const pathsOf = (all: readonly Change[]) => all.map(({ path }) => path)
+    const { effects = null } = definition
+    const strays = pathsOf(files.filter(({ path }) => !inScope(effects, path)))
     return {
       ok: true as const,
-      outside: files.filter(change => !own(change)).map(({ path }) => path),
-      changes: await keepChanges(
-        rooms,
-        changes.filter(change => own(change) || isFolder(change)),
-      ),
-      paths: files.length,
-      lines: await linesOf(rooms, files),
-      ...beyond,
+      outside: pathsOf(files.filter(change => !own(change))),
+      strays,
+      size: {
+        changes: await keepChanges(rooms, changes.filter(own)),
+        paths: files.length,
+        lines: await linesOf(rooms, files),
+        ...(effects === null ? {} : { beyond: strays.length }),
+      },
     }
   }
 
   /** The next round, if one is due and something is to be improved. */
-  #nextRound(): Pick<Race, 'round' | 'start' | 'from' | 'findings'> | null {
+  async #nextRound(): Promise<Pick<Race, 'round' | 'start' | 'from' | 'findings'> | null> {
     const { race } = this
-    const { rounds = 1, first } = this.#run.task.definition.tries ?? {}
-    const { best = null, judge } = race.judged ?? {}
+    const { rooms, state, task } = this.#run
+    const { rounds = 1 } = task.definition.tries ?? {}
     const from = closestOf(race)
-    if (race.round >= rounds || from === undefined || (best !== null && first === true)) return null
-    const findings = best === null ? (from.unmet ?? [from.reason ?? '']).join('\n') : judge?.improve
-    if (findings === undefined) return null
-    return { round: race.round + 1, start: race.start, from: placeOf(from), findings }
+    if (race.round >= rounds || from === undefined || this.#isOutrun()) return null
+    const next = { round: race.round + 1, start: race.start, from: placeOf(from) }
+    const { improve } = race.judged?.judge ?? {}
+    if (isGood(from)) return improve === undefined ? null : { ...next, findings: improve }
+    const { unmet = [], reason = '' } = from
+    const redact = await redactFor(rooms, state)
+    const lacks = redact((unmet.length > 0 ? unmet : [reason]).join('\n'))
+    const what = `what try ${tryName(from)} did not meet`
+    return { ...next, findings: marked(task.definition.id, what, lacks, FINDINGS_MAX) }
   }
 
-  async #finish(): Promise<Raced> {
+  async #finish(): Promise<Outcome> {
     const { rooms, state, task } = this.#run
     const { race } = this
     const model = await this.#model()
     const best = triedAt(race, race.judged?.best ?? null)
     if (best === undefined) return failed(nonePassed(race), model)
-    const changes = await this.#changesOf(best)
-    const wrote = new Map<string, WrittenPath>()
     const applied = await applyBest({
       rooms,
       state,
       task,
       race,
       number: best.number,
-      changes,
-      wrote,
+      changes: await this.#changesOf(best),
       onSaved: (saved, overwrote) =>
         this.#step({ is: 'applied', saved, ...(overwrote.length === 0 ? {} : { overwrote }) }),
     })
-    if (!applied.ok && 'asked' in applied) return { outcome: { type: 'interrupted', reason: applied.asked } }
-    // Also of a write that failed half way.
-    const back =
-      this.race.applied === undefined ? {} : { takeBack: () => takeBack({ rooms, race: this.race, changes, wrote }) }
-    if (!applied.ok) return { ...failed(applied.failure, model), ...back }
+    if (!applied.ok && 'asked' in applied) return { type: 'interrupted', reason: applied.asked }
+    if (!applied.ok) return failed(applied.failure, model)
     const stored = best.outcome === undefined ? null : await rooms.store.blobs.get(best.outcome)
-    const outcome =
-      stored === null ? ({ type: 'done' } as const) : (JSON.parse(Buffer.from(stored).toString()) as Outcome)
-    return { outcome: { ...outcome, ...model } as Outcome, ...back }
+    const outcome = stored === null ? { type: 'done' } : JSON.parse(Buffer.from(stored).toString())
+    return { ...outcome, ...model } as Outcome
   }
 
   /** What all tries together used. */
@@ -355,8 +337,10 @@ class Racing {
   }
 }
 
-const failed = (failure: Failure, model: { readonly model?: ModelReport } = {}): Raced => ({
-  outcome: { type: 'failed', failure, ...model },
+const failed = (failure: Failure, model: { readonly model?: ModelReport } = {}): Outcome => ({
+  type: 'failed',
+  failure,
+  ...model,
 })
 
 const NO_SNAPSHOTS: Failure = {
@@ -395,9 +379,6 @@ function joined(first: readonly Change[], then: readonly Change[]): readonly Cha
   return [...all.values()].filter(({ before, after }) => JSON.stringify(before) !== JSON.stringify(after))
 }
 
-const isFolder = ({ before, after }: Change): boolean =>
-  [before, after].every(entry => entry === null || entry.type === 'directory')
-
 /** Lines added and removed; a file that is no text, or another type of entry, counts as one. */
 async function linesOf({ store }: Rooms, changes: readonly Change[]): Promise<number> {
   let lines = 0
@@ -411,6 +392,8 @@ async function linesOf({ store }: Rooms, changes: readonly Change[]): Promise<nu
 }
 
 const NAMED_MAX = 5
+const named = (paths: readonly string[]): string => paths.slice(0, NAMED_MAX).join(', ')
+const FINDINGS_MAX = 8_000
 const NO_CHANGES = { changes: null, paths: 0, lines: 0 }
 
 /** The output of one try in the log of the attempt: each line says whose it is. */

@@ -5,17 +5,18 @@
 //   <state>/tries/<plan>/<task>-<visit>/<try>           the folder
 //                                      /<try>.made      there as long as the folder; says where and with which files it has begun
 
-import { constants } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, realpath, rename, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { PlanState } from '../../domain/state/state.ts'
-import { ENDED } from '../../domain/status.ts'
+import { ENDED, PLAN_ENDED } from '../../domain/status.ts'
 import { openRace } from '../../domain/tries/race.ts'
 import { removeTree } from '../../safety/files/directory.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import type { BorrowedFolder } from '../../safety/sandbox/sandbox.ts'
 import type { Change } from '../../workspace/workspace.ts'
+import { roomsOf } from '../git/plan-worktree.ts'
 import type { Rooms } from '../rooms.ts'
 
 export interface TryFolder {
@@ -97,10 +98,11 @@ async function make(
 
 /** Folders with what is installed or built, which no snapshot holds. */
 const NEEDED: ReadonlySet<string> = new Set(['node_modules', '.venv', 'venv', 'target'])
-const DEPTH_MAX = 2
+/** A workspace may be huge. What lies near its root is found first. */
+const FOLDERS_MAX = 20_000
 
 async function borrow({ rooms, start, ignored }: Making, workspace: string): Promise<readonly BorrowedFolder[]> {
-  const found = await neededIn(rooms.root, '', 0)
+  const found = await neededIn(rooms.root)
   const known = await rooms.snapshots!.entries(start, found)
   const paths = known.ok ? known.entries.flatMap(({ path, entry }) => (entry === null ? [path] : [])) : []
   const borrowed: BorrowedFolder[] = []
@@ -115,14 +117,17 @@ async function borrow({ rooms, start, ignored }: Making, workspace: string): Pro
   return borrowed
 }
 
-async function neededIn(root: string, folder: string, depth: number): Promise<readonly string[]> {
+async function neededIn(root: string): Promise<readonly string[]> {
   const found: string[] = []
-  for (const entry of await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])) {
-    const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-    if (NEEDED.has(entry.name)) {
-      if (await isFolder(join(root, path))) found.push(path)
-    } else if (entry.isDirectory() && depth < DEPTH_MAX && !entry.name.startsWith('.'))
-      found.push(...(await neededIn(root, path, depth + 1)))
+  const folders = ['']
+  for (let at = 0; at < folders.length && at < FOLDERS_MAX; at++) {
+    const folder = folders[at]!
+    for (const entry of await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (!NEEDED.has(entry.name)) {
+        if (entry.isDirectory() && !entry.name.startsWith('.')) folders.push(path)
+      } else if (await isFolder(join(root, path))) found.push(path)
+    }
   }
   return found
 }
@@ -152,12 +157,23 @@ async function removeRaceIn(rooms: Pick<Rooms, 'git'>, plan: PlanId, race: strin
   await rmdir(dirname(dirname(race))).catch(() => {})
 }
 
-/** Removes what killed processes left, except for races that continue. */
-export async function removeLeftTries(rooms: Rooms, state: PlanState): Promise<void> {
-  const folder = join(rooms.stateDir, FOLDER, state.id)
-  const names = await readdir(folder).catch(() => [])
-  if (names.length === 0) return
-  const open = state.order.filter(task => openRace(task) !== null && !ENDED.has(task.status))
-  const kept = new Set(open.map(({ definition, visit }) => nameOf({ task: definition.id, visit })))
-  for (const name of names) if (!kept.has(name)) await removeRaceIn(rooms, state.id, join(folder, name))
+/**
+ * Removes what is left of races that do not continue: of the plan that the caller drives, and of plans that have ended. What cannot be removed
+ * stays until the next time.
+ */
+export async function removeLeftTries(rooms: Rooms, driven?: PlanId): Promise<void> {
+  const folder = join(rooms.stateDir, FOLDER)
+  if (!existsSync(folder)) return
+  for (const id of (await readdir(folder)) as PlanId[]) {
+    const state = await rooms.store.state(id).catch(() => null)
+    if (state === null || (id !== driven && !(await isAtRest(rooms, state)))) continue
+    const open = state.order.filter(task => openRace(task) !== null && !ENDED.has(task.status))
+    const kept = new Set(open.map(({ definition, visit }) => nameOf({ task: definition.id, visit })))
+    const names = await readdir(join(folder, id)).catch(() => [])
+    for (const name of names)
+      if (!kept.has(name)) await removeRaceIn(roomsOf(rooms, state), id, join(folder, id, name)).catch(() => {})
+  }
 }
+
+const isAtRest = async ({ store }: Rooms, { id, status }: PlanState): Promise<boolean> =>
+  PLAN_ENDED.has(status) && (await store.leases.holder(id))?.alive !== true

@@ -44,6 +44,7 @@ export function agentBrief(attempt: Attempt, options: BriefOptions): string {
     ...section('What people decided so far', facts.decisions),
     ...section('Why it was sent back to you', attempt.feedback === undefined ? [] : [attempt.feedback]),
     ...section('What was said about your earlier work on it', attempt.lessons ?? []),
+    ...section('What was said about earlier work on these files, in other plans', facts.learnt ?? []),
     ...section('How earlier attempts ended', facts.earlier.map(earlierText)),
     ...section('Files that are changed since this task began', changedText(facts)),
     ...(options.hasPlanTools ? [PLAN_TOOLS] : []),

@@ -4,7 +4,7 @@
 
 import { answerSchema, type ModelRequest, modelRequest } from '../../domain/actions/model-action.ts'
 import type { Spend } from '../../domain/budget/amounts.ts'
-import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { CallBudget, Model, ModelAnswer, Models } from '../../runners/models.ts'
@@ -38,6 +38,7 @@ async function askModel(
     use,
     purpose: 'task',
     payer: attempt.key,
+    ...defined({ keepAs: attempt.keepAs }),
     // Where a plan pays, the caps of the task are part of its budget.
     ...(tools.budget === undefined ? { caps: request.caps } : { budget: spending }),
   })

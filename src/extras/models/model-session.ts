@@ -9,6 +9,7 @@ import { RESERVED_KEYS } from '../../format/text/json.ts'
 import { printDuration } from '../../format/text/units.ts'
 import type {
   CallBudget,
+  EmbeddingQuestion,
   Model,
   ModelAnswer,
   ModelCaps,
@@ -62,6 +63,7 @@ export function openSession(room: SessionRoom): Model {
     name: room.name,
     text: question => askText(room, session, question),
     object: question => askObject(room, session, question),
+    embed: question => askVectors(room, session, question),
     callsTools: room.place.type !== 'google' && room.place.type !== 'openai-compatible',
     spent: () => session.spent,
     recording: () => recordingOf(room),
@@ -121,6 +123,26 @@ async function askObject(room: SessionRoom, session: Meter, question: ObjectQues
     const before: ModelMessage[] = text.trim() === '' ? [] : [{ role: 'assistant', text: clipped(text) }]
     messages = [...question.messages, ...before, { role: 'user', text: repair }]
   }
+}
+
+async function askVectors(
+  room: SessionRoom,
+  session: Meter,
+  question: EmbeddingQuestion,
+): Promise<ModelAnswer<readonly (readonly number[])[]>> {
+  const own = new Meter({}, room.price)
+  const { embedTexts } = await import('./sdk.ts')
+  const said = await sent(room, [session, own], { messages: [], ...question }, async guard => ({
+    vectors: await embedTexts(room.place, room.wire.fetch, guard, question),
+  }))
+  if ('failure' in said) return { ok: false, failure: said.failure, ...own.spent }
+  const { vectors } = said.answer
+  const isWhole =
+    vectors.length === question.texts.length &&
+    vectors.every(one => one.length > 0 && one.length === vectors[0]!.length && one.every(Number.isFinite))
+  return isWhole
+    ? { ok: true, value: vectors, repairs: 0, ...own.spent }
+    : { ok: false, failure: modelFailure('model:malformed', `${room.name} did not answer with vectors`), ...own.spent }
 }
 
 /** Compatible servers may not know JSON Schema, so the prompt has the schema too. */
@@ -188,20 +210,8 @@ async function askPatiently(room: SessionRoom, meters: readonly Meter[], questio
 }
 
 async function ask(room: SessionRoom, meters: readonly Meter[], question: Question): Promise<Said> {
-  const { clock } = room
-  let last = { id: '', outputTokens: 0 }
-  const settling: Promise<void>[] = []
-  const sent: string[] = []
-  try {
-    question.signal?.throwIfAborted()
-    const { askModel } = await import('./sdk.ts')
-    const guard: CallGuard = {
-      begin: async (inputBytes, outputTokensMax) => {
-        const call = await begin(room, meters, question, { inputBytes, outputTokensMax }, settling, sent)
-        last = call
-        return call
-      },
-    }
+  const { askModel } = await import('./sdk.ts')
+  const said = await sent(room, meters, question, async (guard, last) => {
     // A server could send a secret in two parts of a stream, so the text is looked at as well.
     const parts = streamRedactor(room.wire.secrets)
     const { onText } = question
@@ -214,13 +224,43 @@ async function ask(room: SessionRoom, meters: readonly Meter[], question: Questi
     })
     tell(parts.end())
     const text = redactor(room.wire.secrets)(answer.text)
-    if (text !== answer.text) room.wire.drop(last.id)
+    if (text !== answer.text) room.wire.drop(last().id)
+    return { ...answer, text }
+  })
+  if ('failure' in said) return { ok: false, failure: said.failure }
+  const { answer, last } = said
+  return { ok: true, answer: { ...answer, call: last.id }, outputTokens: last.outputTokens }
+}
+
+type Sent = Pick<GuardedCall, 'id' | 'outputTokens'>
+
+/** Each request that `work` sends is within the limits, in the list of calls, and counted. */
+async function sent<T>(
+  room: SessionRoom,
+  meters: readonly Meter[],
+  question: Question,
+  work: (guard: CallGuard, last: () => Sent) => Promise<T>,
+): Promise<{ readonly answer: T; readonly last: Sent } | { readonly failure: Failure }> {
+  const { clock } = room
+  let last: Sent = { id: '', outputTokens: 0 }
+  const settling: Promise<void>[] = []
+  const sent: string[] = []
+  try {
+    question.signal?.throwIfAborted()
+    const guard: CallGuard = {
+      begin: async (inputBytes, outputTokensMax) => {
+        const call = await begin(room, meters, question, { inputBytes, outputTokensMax }, settling, sent)
+        last = call
+        return call
+      },
+    }
+    const answer = await work(guard, () => last)
     keep(room, sent)
-    return { ok: true, answer: { ...answer, text, call: last.id }, outputTokens: last.outputTokens }
+    return { answer, last }
   } catch (error) {
     const failure = failureOfCall(question.signal?.aborted === true ? abortOf(error) : error, room.name, clock.now())
     if (failure.retryAfterMs !== undefined) room.limit?.pause(failure.retryAfterMs)
-    return { ok: false, failure }
+    return { failure }
   } finally {
     // Before the result is reported: what is unsettled when the attempt ends counts as spent in full.
     await Promise.all(settling)
@@ -284,7 +324,9 @@ async function begin(
     counted(usage.inputTokens + usage.outputTokens)
     for (const meter of meters) meter.settle(most, used)
     // If the usage is unknown, the whole reservation stays spent.
-    if (reserved !== null && isCounted) settling.push(room.budget!.settle(reserved, spendOf(used)))
+    // An answer that was kept was paid for when it was sent.
+    const spent = isSent ? spendOf(used) : {}
+    if (reserved !== null && (isCounted || !isSent)) settling.push(room.budget!.settle(reserved, spent))
     const durationMs = Math.round(clock.monotonic() - began)
     const assumedTokens = isCounted ? 0 : tokensOf(usage)
     if (isSent) calls?.end(id, { status, code, durationMs, assumedTokens, ...used })

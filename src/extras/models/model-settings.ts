@@ -10,6 +10,7 @@ import { readDuration, readMoney } from '../../format/text/units.ts'
 
 export interface ModelSettings {
   readonly default?: string
+  readonly embedding?: string
   readonly providers: { readonly [name: string]: ProviderSettings }
   readonly models: { readonly [name: string]: ModelEntry }
   readonly caps: { readonly calls?: number; readonly tokens?: number; readonly usd?: number }
@@ -54,7 +55,7 @@ export function readModelSettings(text: string): ReadSettings {
   return {
     ok: true,
     settings: {
-      ...(rest.default === undefined ? {} : { default: rest.default }),
+      ...defined(rest),
       providers: mapValues(providers ?? {}, ({ key, ...provider }) => ({
         ...provider,
         ...(key === undefined ? {} : { key: typeof key === 'string' ? { value: key } : key }),
@@ -94,6 +95,7 @@ const modelName = z.string().regex(NAME, 'write PROVIDER/NAME')
 
 const schema = z.strictObject({
   default: modelName.optional(),
+  embedding: modelName.optional(),
   providers: z
     .record(
       z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, 'a provider is called by small letters, digits and -'),

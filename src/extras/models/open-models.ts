@@ -186,10 +186,11 @@ function secretsOf({ providers }: Settings, { environment }: ModelsOptions): rea
 }
 
 function listOf(settings: Settings, besides: readonly string[] = []): ModelList {
-  const said = settings.default === null ? [] : [settings.default]
+  const said = [settings.default, settings.embedding].filter(name => name !== null)
   const names = new Set([...said, ...Object.keys(settings.models), ...besides])
   return {
     default: settings.default,
+    embedding: settings.embedding,
     file: settings.file,
     faults: [...settings.faults, ...Object.values(settings.providers).flatMap(({ fault }) => fault ?? [])],
     models: [...names].flatMap(name => listed(settings, name)),

@@ -1,11 +1,21 @@
 // The AI SDK, and the only file that knows it. Loaded when a model is called, because it takes a while. It speaks the protocol of each
 // provider; what a request may use, what it used and what is kept of it is decided by whoever asks (`CallGuard`).
 
-import { generateText, jsonSchema, stepCountIs, streamText, type ToolSet, tool, wrapLanguageModel } from 'ai'
+import {
+  type EmbeddingModel,
+  embedMany,
+  generateText,
+  jsonSchema,
+  stepCountIs,
+  streamText,
+  type ToolSet,
+  tool,
+  wrapLanguageModel,
+} from 'ai'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import type { ModelUsage } from '../../domain/model-use.ts'
+import { type ModelUsage, NO_USAGE } from '../../domain/model-use.ts'
 import { validateJson } from '../../format/expression/json-validation.ts'
-import type { ModelTool, ProviderType, TextQuestion } from '../../runners/models.ts'
+import type { EmbeddingQuestion, ModelTool, ProviderType, TextQuestion } from '../../runners/models.ts'
 import { ModelError, modelFailure } from './model-failure.ts'
 import { CALL_HEADER } from './wire.ts'
 
@@ -82,6 +92,65 @@ export async function askModel(
     else if (part.type === 'abort') throw new DOMException('stopped', 'AbortError')
   }
   return { text: await stream.text, finish: await stream.finishReason }
+}
+
+/** The vectors of these texts, in one request. Throws what the library throws. */
+export async function embedTexts(
+  place: ModelPlace,
+  fetch: typeof globalThis.fetch,
+  guard: CallGuard,
+  { texts, signal }: EmbeddingQuestion,
+): Promise<readonly (readonly number[])[]> {
+  const model = await embeddingModel(place, fetch)
+  const call = await guard.begin(Buffer.byteLength(texts.join('')), 0)
+  try {
+    const { embeddings, usage } = await embedMany({
+      model,
+      values: [...texts],
+      maxRetries: 0,
+      headers: { [CALL_HEADER]: call.id },
+      ...(signal === undefined ? {} : { abortSignal: signal }),
+    })
+    const isCounted = Number.isFinite(usage.tokens)
+    call.answered({ usage: isCounted ? { ...NO_USAGE, inputTokens: usage.tokens } : null, outputBytes: 0 })
+    return embeddings
+  } catch (error) {
+    call.failed(error)
+    throw error
+  }
+}
+
+async function embeddingModel(
+  { type, id, url, key }: ModelPlace,
+  fetch: typeof globalThis.fetch,
+): Promise<EmbeddingModel> {
+  const options = { baseURL: url, apiKey: key ?? '', fetch }
+  switch (type) {
+    case 'anthropic':
+      throw new ModelError(
+        modelFailure(
+          'model:settings',
+          'anthropic has no models for vectors',
+          'name one of another provider in `embedding`',
+        ),
+      )
+    case 'openai':
+    case 'openai-chat':
+      return (await import('@ai-sdk/openai')).createOpenAI(options).embeddingModel(id)
+    case 'google':
+      return (await import('@ai-sdk/google')).createGoogleGenerativeAI(options).embeddingModel(id)
+    case 'openai-compatible': {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+      const { apiKey, ...rest } = options
+      return createOpenAICompatible({
+        ...rest,
+        name: 'compatible',
+        ...(apiKey === '' ? {} : { apiKey }),
+      }).embeddingModel(id)
+    }
+    default:
+      return type satisfies never
+  }
 }
 
 async function languageModel(

@@ -23,6 +23,7 @@ export interface SettingsRoom {
 export interface Settings {
   readonly file: string | null
   readonly default: string | null
+  readonly embedding: string | null
   readonly caps: Required<Pick<ModelCaps, 'calls' | 'tokens'>> & ModelCaps
   /** The caps that somebody wrote down; the others are ours. */
   readonly said: ModelCaps
@@ -91,6 +92,7 @@ export async function readSettings(room: SettingsRoom): Promise<Settings> {
   return {
     file: read.found ? place : null,
     default: fallback ?? null,
+    embedding: settings.embedding ?? null,
     said: settings.caps,
     caps: { ...CAPS_DEFAULT, ...settings.caps },
     models: settings.models,

@@ -17,6 +17,7 @@ import type {
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
+import { peopleIn, peopleLines } from '../../domain/policy/plan-roles.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { actionWords } from '../../format/actions/actions.ts'
 import { type Item, oneLine, pictureOf, type Scene, type Statuses } from '../../format/plan/scene.ts'
@@ -27,12 +28,14 @@ const LINE_MAX = 400
 export function markdown(definition: PlanDefinition, statuses: Statuses = new Map()): string {
   const scene = pictureOf(definition, statuses)
   const { title, goal, owner, stakeholders, done, policy, git } = definition
+  const people = peopleIn(definition, null)
   const lines = [`# ${text(title ?? definition.name)}`, '']
   if (goal !== undefined) lines.push(...quote(goal), '')
   const facts = [
     ['Plan', code(definition.name)],
     ['Owner', owner === undefined ? null : text(owner)],
     ['Stakeholders', stakeholders === undefined ? null : stakeholders.map(text).join(', ')],
+    ['People', people === null ? null : peopleLines(people).map(text).join('; ')],
     ['May write', policy?.write === undefined ? null : codes(policy.write)],
     ['May reach', policy?.network === undefined ? null : codes(networkWords(readNetwork(policy.network)))],
     ['Git', git === undefined ? null : gitUse(git)],

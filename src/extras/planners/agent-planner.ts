@@ -6,7 +6,7 @@ import { tokensOf } from '../../domain/model-use.ts'
 import type { DraftWithAgent } from '../../operations/agents/coding-agents.ts'
 import { FRAME_NAMES, framed } from './draft/plan-frame.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
-import { progressText } from './model/planning-words.ts'
+import { learntText, progressText } from './model/planning-words.ts'
 import { lookedLines, type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 
 export function agentPlanner(draft: DraftWithAgent): Planner {
@@ -38,7 +38,9 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
       hint: 'name yours at the command line: `--with claude`; or draft with another planner',
     })
   const known = await heuristicPlanner().propose({ goal, repository, looked })
-  const instruction = instructionFor(request, known)
+  const { files, tests } = known.analysis
+  const lessons = (await request.learnt?.([...files, ...tests].map(({ path }) => path))) ?? []
+  const instruction = [instructionFor(request, known), ...learntText(lessons)].join('\n')
   const { budget, more, tell, draft: earlier } = request
   const drafted = await draft({
     ...{ agent, instruction, signal },

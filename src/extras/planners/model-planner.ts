@@ -154,7 +154,15 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
     known,
     ground,
     reading: model.callsTools ? readingTools(repository, untrusted) : null,
-    briefing: await briefing({ goal, kind, analysis, usual, repository, framing: known.framing }),
+    briefing: await briefing({
+      goal,
+      kind,
+      analysis,
+      usual,
+      repository,
+      framing: known.framing,
+      learnt: request.learnt,
+    }),
   }
 }
 

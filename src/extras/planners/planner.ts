@@ -55,6 +55,8 @@ export interface PlanRequest extends EarlierDraft {
   readonly goal: string
   readonly repository: RepositoryView
   readonly past?: readonly PastPlan[]
+  /** What was said about work on these files in earlier plans. Untrusted. */
+  readonly learnt?: ((paths: readonly string[]) => Promise<readonly string[]>) | undefined
   /** `provider/name`; by default the user's default model. */
   readonly model?: string
   readonly agent?: string

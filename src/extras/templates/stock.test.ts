@@ -52,9 +52,9 @@ const HASHES: { readonly [name: string]: readonly string[] } = {
     '9f8ffe350ea2794dda53435b9549776732638c54389b614d6b5dadbee3a0ca63',
   ],
   'staged-rollout': [
-    '5a484b407c179e746d2bc50af02b83eb0af7d77d05468f508d01e119adf623ba',
-    '1ca62582c674da9ae37a246a17f81a12d3f97f890251071f6df715d6296fafbd',
-    '2dd0c4f0187661c2dace8cb2ae2f64bf370bd0b9225be9ead3c9df8a0edd024c',
+    '0f9f0a249af01b36df29bf4522bd84d46ea03f194061eb4a8c33baac767e6e92',
+    'db3d5b704d8d6f9b4fb5fd76a32997575777e736272ac2b4658272c52632d5b6',
+    '5968c6b7dc147221ef37b29d4e58bebc7b64f4c65fcab7dc4be052d077c52024',
   ],
 }
 

@@ -58,6 +58,7 @@ const PARTS: { readonly [key: string]: TextKind } = {
   gate: 'parts',
   subplan: 'parts',
   question: 'argument',
+  show: 'argument',
   checks: 'parts',
   check: 'command',
   detect: 'parts',

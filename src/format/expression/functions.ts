@@ -1,6 +1,7 @@
 // The functions available to expressions, as `name(x)` or `x.name()`. A closed list: nothing of JavaScript is reachable.
 
 import { readDuration, readSize } from '../text/units.ts'
+import { errorRateP } from './error-rates.ts'
 import type { Meter } from './meter.ts'
 import { wholeNumber } from './operators.ts'
 import { PatternError } from './pattern.ts'
@@ -29,6 +30,7 @@ export const FUNCTIONS: Table = table({
   duration: fn([1], ([value]) => unit(readDuration(text(value!, 'duration')))),
   timestamp: fn([1], ([value]) => timestamp(text(value!, 'timestamp'))),
   matches: fn([2], ([value, pattern], meter) => matches(text(value!, 'matches'), text(pattern!, 'matches'), meter)),
+  error_rate_p: fn([4], ([...counts]) => errorRate(counts)),
   quote: fn([1, 2], ([value, max], meter) => meter.text(quote(value!, max))),
 })
 
@@ -118,6 +120,21 @@ function asDouble(value: Value): number {
   if (typeof value === 'string' && /^[-+]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[-+]?\d{1,3})?$/i.test(value))
     return Number(value)
   throw new ExpressionError(`double() cannot turn this ${typeName(value)} into a number`)
+}
+
+function errorRate(values: readonly Value[]): number {
+  const [errors, requests, baseErrors, baseRequests] = values.map(value => {
+    const count = typeof value === 'bigint' || typeof value === 'number' ? Number(value) : Number.NaN
+    if (Number.isSafeInteger(count) && count >= 0) return count
+    throw new ExpressionError(
+      'error_rate_p() takes four whole numbers: errors and requests, of the new version and of the old one',
+    )
+  }) as [number, number, number, number]
+  if (requests === 0 || baseRequests === 0)
+    throw new ExpressionError('error_rate_p() cannot compare versions without requests')
+  if (errors > requests || baseErrors > baseRequests)
+    throw new ExpressionError('error_rate_p() was given more errors than requests')
+  return errorRateP(errors, requests, baseErrors, baseRequests)
 }
 
 function asBool(value: Value): boolean {

@@ -50,6 +50,8 @@ export interface References {
   /** True if `tasks` is also used dynamically, e.g. `tasks[inputs.name]`. */
   readonly dynamic: boolean
   readonly variables: readonly Variable[]
+  /** The keys of `memory['x']`; null without `memory`. */
+  readonly memory: readonly string[] | null
 }
 
 export interface Fault {
@@ -67,6 +69,7 @@ export function review(
 ): { readonly references: References } | { readonly fault: Fault } {
   const tasks = new Set<string>()
   const variables = new Set<Variable>()
+  const memory = new Set<string>()
   let dynamic = false
 
   function visit(node: ASTNode, bound: ReadonlySet<string>): Fault | null {
@@ -85,7 +88,9 @@ export function review(
       case '[]': {
         const field = unknownField(node, bound)
         if (field !== null) return field
-        const name = taskName(node, bound)
+        const name = keyOf('tasks', node, bound)
+        const key = keyOf('memory', node, bound)
+        if (key !== null) memory.add(key)
         if (name === null) return node.op === '.' ? visit(node.args[0], bound) : visitAll(node.args, bound)
         variables.add('tasks')
         tasks.add(name)
@@ -140,7 +145,14 @@ export function review(
 
   const fault = visit(ast, new Set(also))
   if (fault !== null) return { fault }
-  return { references: { tasks: [...tasks], dynamic, variables: [...variables] } }
+  return {
+    references: {
+      tasks: [...tasks],
+      dynamic,
+      variables: [...variables],
+      memory: variables.has('memory') ? [...memory] : null,
+    },
+  }
 }
 
 /** Suggests the bracket form if the source has a hyphenated name at this offset. */
@@ -150,10 +162,10 @@ export function hyphen(offset: number, source: string): Fault | null {
   return { message: `'${match[0]}' is read as a subtraction`, position: offset, hint: `write tasks['${match[1]}']` }
 }
 
-function taskName(node: ASTNode, bound: ReadonlySet<string>): string | null {
+function keyOf(of: 'tasks' | 'memory', node: ASTNode, bound: ReadonlySet<string>): string | null {
   if (node.op !== '.' && node.op !== '[]') return null
   const [object, key] = node.args
-  if (object.op !== 'id' || object.args !== 'tasks' || bound.has('tasks')) return null
+  if (object.op !== 'id' || object.args !== of || bound.has(of)) return null
   if (typeof key === 'string') return key
   return key.op === 'value' && typeof key.args === 'string' ? key.args : null
 }
@@ -170,7 +182,7 @@ function unknownField(node: ASTNode, bound: ReadonlySet<string>): Fault | null {
   const field = typeof key === 'string' ? key : key.op === 'value' && typeof key.args === 'string' ? key.args : null
   if (field === null) return null
   const own = object.op === 'id' && !bound.has(object.args) ? OWN_FIELDS.get(object.args) : undefined
-  const [of, known] = own ?? (taskName(object, bound) === null ? [null, []] : ['a task', TASK_FIELDS])
+  const [of, known] = own ?? (keyOf('tasks', object, bound) === null ? [null, []] : ['a task', TASK_FIELDS])
   if (of === null) return null
   if (known.includes(field)) return null
   const near = suggest(field, known)

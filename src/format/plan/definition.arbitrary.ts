@@ -1,6 +1,7 @@
 // Arbitrary plan definitions for property tests: everything the document can say, in canonical form.
 
 import fc from 'fast-check'
+import { ARTIFACT_KINDS } from '../../domain/artifacts/output-type.ts'
 import type { Json } from '../../domain/json.ts'
 import {
   type Action,
@@ -158,10 +159,16 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom(...LATER_ACTIONS), spec: said }) },
 )
+const traits = {
+  kind: fc.constantFrom(...ARTIFACT_KINDS),
+  type: line,
+  retention: line,
+  cites: fc.constant(true as const),
+}
 const output: fc.Arbitrary<OutputSource> = fc.oneof(
-  fc.record({ from: fc.constant('file' as const), file: line }),
-  fc.record({ from: fc.constant('stdout' as const), as: fc.constantFrom('json' as const, 'text' as const) }),
-  sparse({ type: line, retention: line }, { from: fc.constant('report' as const) }),
+  sparse(traits, { from: fc.constant('file' as const), file: line }),
+  sparse(traits, { from: fc.constant('stdout' as const), as: fc.constantFrom('json' as const, 'text' as const) }),
+  sparse(traits, { from: fc.constant('report' as const) }),
 )
 
 const items = fc.array(json, { maxLength: 3 })
@@ -302,6 +309,9 @@ export const planDefinition: fc.Arbitrary<PlanDefinition> = sparse(
     session: line,
     owner: line,
     stakeholders: lines,
+    reviewers: lines,
+    impacted: lines,
+    approval: sparse({ by: lines, date: line }),
     labels: lines,
     hypotheses: said,
     memory: said,

@@ -1,6 +1,7 @@
 // Checks every expression and template of a document when the plan is read, including the tasks they refer to.
 
 import { isMap, type Json, type JsonObject, wordList } from '../../domain/json.ts'
+import { memoryKey, memoryKeys } from '../../domain/memory/memory-items.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { ValueKind } from '../../domain/plan.ts'
 import { judgeIn } from '../../domain/plan-rules/judge.ts'
@@ -13,6 +14,7 @@ import { DIAGNOSTICS_MAX, type DocumentFault, type Path, printPath } from '../te
 /** A document that has passed the schema, before conversion. */
 export interface PlanDocument {
   readonly done?: unknown
+  readonly memory?: unknown
   readonly tasks: readonly TaskDocument[]
 }
 
@@ -200,6 +202,16 @@ function expression(
         within: { text: within, offset: offset + Math.max(0, source.search(/\bwork\b/)) },
       },
     ]
+  const unread = unreadKey(compilation.compiled.references.memory, known)
+  if (unread !== undefined)
+    return [
+      {
+        path,
+        message: `the plan does not say that it reads '${unread.slice(0, 100)}' of memory`,
+        hint: `add it at the top: memory: { keys: [${unread.slice(0, 100)}] }; it is read when the plan starts`,
+        within: { text: within, offset: offset + Math.max(0, source.search(/\bmemory\b/)) },
+      },
+    ]
   const { names } = known
   if (names === null) return []
   return compilation.compiled.references.tasks
@@ -215,6 +227,13 @@ function expression(
         within: { text: within, offset: offset + at },
       }
     })
+}
+
+/** A part of a plan does not say what the whole reads. */
+function unreadKey(keys: readonly string[] | null, { plan }: Known): string | undefined {
+  if (keys === null || !Object.hasOwn(plan, 'planfold')) return undefined
+  const read = memoryKeys({ memory: plan.memory as Json })
+  return keys.find(key => key !== 'has_space' && !read.includes(memoryKey(key) ?? key))
 }
 
 /** Is it the prompt of a model that judges the work of another task? */

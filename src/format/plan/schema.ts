@@ -2,6 +2,7 @@
 // validates a document and gives the domain's definition, printing reverses it.
 
 import { z } from 'zod'
+import { ARTIFACT_KINDS } from '../../domain/artifacts/output-type.ts'
 import type { PlanName } from '../../domain/id.ts'
 import { CONCURRENCY_MAX, TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
 import {
@@ -51,21 +52,28 @@ const budget = record<Budget>()(
   },
 ).meta({ examples: [{ time: '1h', attempts: 20 }] })
 
+const traits = {
+  kind: optional(z.enum(ARTIFACT_KINDS), 'What it is as an artifact; guessed from its type when not said.'),
+  type: optional(value.line, 'Checked: text number boolean json url path file list[T]; other words are information.'),
+  retention: optional(value.line, 'How long its content is kept: plan (the default), 30d, forever.'),
+  cites: optional(flag, 'Its links are the sources of the work.'),
+}
+
 type OutputOf<T extends OutputSource['from']> = Extract<OutputSource, { readonly from: T }>
 const output = variants<OutputSource, 'from'>(
   'from',
   {
-    file: record<OutputOf<'file'>>()({}, { file: value.line }, { always: { from: 'file' } }),
+    file: record<OutputOf<'file'>>()({}, { file: value.line, ...traits }, { always: { from: 'file' } }),
     stdout: record<OutputOf<'stdout'>>()(
       { as: 'stdout' },
-      { stdout: z.enum(['json', 'text']) },
+      { stdout: z.enum(['json', 'text']), ...traits },
       { always: { from: 'stdout' } },
     ),
     report: codec(
-      z.strictObject({ report: z.union([z.literal(true), value.line]), retention: value.line.optional() }),
-      ({ report, retention }) =>
-        sparse<OutputOf<'report'>>({ from: 'report', type: report === true ? undefined : report, retention }),
-      ({ type = true, retention }) => ({ report: type, retention }),
+      z.strictObject({ report: z.union([z.literal(true), value.line]), ...traits }),
+      ({ report, type, ...more }) =>
+        sparse<OutputOf<'report'>>({ from: 'report', type: report === true ? type : report, ...more }),
+      ({ from: _, type = true, ...more }) => ({ report: type, ...more }),
     ),
   },
   z.literal('stdout').transform((): OutputSource => ({ from: 'stdout', as: 'text' })),
@@ -329,6 +337,12 @@ export const planKeys = {
   session: value.line.optional(),
   owner: value.line.optional(),
   stakeholders: value.lines.optional(),
+  reviewers: optional(value.lines, 'Who has the role `reviewer`: a gate with this role is answered only by them.'),
+  impacted: optional(value.lines, 'Whom the plan affects; shown to those who decide.'),
+  approval: optional(
+    record<NonNullable<PlanDefinition['approval']>>()({}, { by: value.lines.optional(), date: value.line.optional() }),
+    'What the document says about an approval. Shown as claimed; it is never one.',
+  ),
   hypotheses: value.json.optional(),
   memory: value.json.optional(),
   artifacts: value.json.optional(),

@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { type Json, type JsonObject, wordList } from '../../domain/json.ts'
+import { MEMORY_SCOPES } from '../../domain/memory/memory-items.ts'
 import { nonEmpty } from './field-schemas.ts'
 
 const TEXT_MAX = 100_000
@@ -14,16 +15,16 @@ const names = z.array(name).max(LIST_MAX)
 const record = z.record(z.string(), z.unknown())
 const maxTokens = z.int().min(100).max(20_000).optional()
 
-export const READS = wordList('next plan task steps blocked changes completed list inbox answer search')
+export const READS = wordList('next plan task steps blocked changes completed list inbox answer search why memory')
 
 export const planRead = z.strictObject({
   what: z
     .enum(READS)
     .optional()
     .describe(
-      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`',
+      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`. why: who wrote `query`, FILE:LINE. memory: key `id`, or `query`',
     ),
-  plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
+  plan: name.optional().describe('name or id; optional if only one is open'),
   task: name.optional(),
   since: z.int().min(0).optional(),
   id: name.optional(),
@@ -34,7 +35,7 @@ export const planRead = z.strictObject({
 export type PlanReadInput = z.infer<typeof planRead>
 
 export const ACTIONS = wordList(
-  'create edit replan start pause resume claim heartbeat report status tick skip retry ask note checkpoint rollback',
+  'create edit replan start pause resume claim heartbeat report status tick skip retry ask note remember checkpoint rollback',
 )
 export type Action = (typeof ACTIONS)[number]
 
@@ -79,9 +80,9 @@ export const planWrite = z.strictObject({
   action: z
     .enum(ACTIONS)
     .describe(
-      'create: from goal and tasks (without tasks, a plan is drafted for you), document, or template. edit: tasks (added, or changed by id), remove, order; all or nothing. replan: drafts what is left of a started plan again, text says why; a person accepts it. claim: a task, or the next. report: status done or failed, outputs, text. status: set any task to running, done, failed, skipped or pending. tick: one criterion, with text as evidence. ask: a person, text. note: text. checkpoint: text is its name. rollback: asks a person to undo `task`, text says why',
+      'create: from goal and tasks (without tasks one is drafted), document, or template. edit: tasks (added, or changed by id), remove, order. replan: drafts the rest of a started plan again, text says why; a person accepts it. claim: a task, or the next. report: status done or failed, outputs, text. status: sets that of any task. tick: one criterion, with text as evidence. ask: a person, text. note: text. remember: text under name; with `scope` a person is asked. checkpoint: text is its name. rollback: asks a person to undo `task`, text says why',
     ),
-  plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
+  plan: name.optional().describe('name or id; optional if only one is open'),
   task: name.optional(),
   goal: text.optional(),
   name: name.optional(),
@@ -92,7 +93,7 @@ export const planWrite = z.strictObject({
     .strictObject({ calls: z.int().optional(), tokens: z.int().optional(), cost: name.optional() })
     .optional()
     .describe('of the model that drafts; cost: 2 USD'),
-  look: z.boolean().optional().describe('create, replan: see first which tests and checks fail today (20 s)'),
+  look: z.boolean().optional().describe('first see which checks fail today (20 s)'),
   context: record.optional().describe('create: kept with the plan: {files, constraints, conversation: excerpt}'),
   values: record.optional(),
   start: z.boolean().optional(),
@@ -105,10 +106,11 @@ export const planWrite = z.strictObject({
   outcome: name.optional(),
   not_mine: names.optional().describe('report: changed outside `write`, but not by you'),
   criterion: text.optional(),
+  scope: z.enum(['project', 'user']).optional(),
   text: text.optional(),
   fields: z.array(field).max(50).optional(),
   token: name.optional().describe('from claim'),
-  preview: z.boolean().optional().describe('change nothing, show what would change'),
+  preview: z.boolean().optional().describe('only show what would change'),
   expected_revision: z.int().min(0).optional(),
   key: name.optional().describe('same key = done once'),
   max_tokens: maxTokens,
@@ -144,3 +146,13 @@ export const managePlan = z.object({
   new_step_order: names.optional(),
 })
 export type ManagePlanInput = z.infer<typeof managePlan>
+
+// Of the tools `create_memory`, `recall_memory` and `forget_memory`, for the same clients.
+
+export const compatMemory = z.object({
+  id: name.optional(),
+  content: text.optional().describe('to remember'),
+  query: text.optional().describe('to recall'),
+  scope: z.enum(MEMORY_SCOPES).optional(),
+})
+export type CompatMemoryInput = z.infer<typeof compatMemory>

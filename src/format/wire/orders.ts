@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { EDIT_CHOICES, type ImportedTask } from '../../domain/event.ts'
 import { isSha256, type PlanId, type Sha256, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { UPLOAD_PART_MAX_BYTES } from '../../domain/limits.ts'
 import type { Field } from '../../domain/plan.ts'
 import type { Result } from '../../domain/result.ts'
 import type { WireOrder } from './declarations.ts'
@@ -15,6 +16,8 @@ import { nonEmpty, notePlace } from './field-schemas.ts'
 import { namedObject } from './wire.ts'
 
 const TEXT_MAX = 100_000
+/** A little more than a part may have, so that the engine says what is wrong. */
+export const UPLOAD_DATA_MAX = UPLOAD_PART_MAX_BYTES * 2
 const LIST_MAX = 20_000
 
 const text = z.string().max(TEXT_MAX)
@@ -184,6 +187,16 @@ export const ORDERS = {
     result,
     /** Patterns of changes outside the scope, since the claim, that others made. */
     notMine: list(text, 1_000).exactOptional(),
+  }),
+  /** A part of an artifact of a claimed task, from byte `from`; `sha256` and `bytes` are those of the whole. */
+  upload: of('upload', {
+    task,
+    token: reference,
+    name: nonEmpty(100),
+    sha256,
+    bytes: count,
+    from: count,
+    data: z.base64().max(UPLOAD_DATA_MAX).describe('The bytes of the part, in Base64.'),
   }),
   decide: of('decide', {
     ...decision,

@@ -74,6 +74,12 @@ export const QUERIES = {
   linesBefore: of('linesBefore', { ...task, before: count }),
   taskPage: of('taskPage', task),
   agentSteps: of('agentSteps', task),
+  /** Why lines of a file are there. `plan`: the file in the folder where this plan works. */
+  why: of('why', {
+    path: z.string().max(4_096),
+    line: count.exactOptional(),
+    plan: reference.exactOptional(),
+  }),
   /** By default the last attempt that changed files. */
   taskChanges: of('taskChanges', {
     ...task,
@@ -82,6 +88,7 @@ export const QUERIES = {
     tried: z.string().max(20).exactOptional(),
   }),
   consent: of('consent', task),
+  judgedWork: of('judgedWork', task),
   /** `earlier`: tasks whose edits are applied first. */
   preview: of('preview', { ...task, earlier: list(reference, EARLIER_MAX).exactOptional() }),
   replay: of('replay', plan),
@@ -89,9 +96,23 @@ export const QUERIES = {
   checkpoint: of('checkpoint', { ...plan, checkpoint: reference }),
   checkpointDiff: of('checkpointDiff', { ...plan, from: reference, to: reference.exactOptional() }),
   changedFiles: of('changedFiles', plan),
+  /** Of one task, under one name; `after`: how many to pass over. */
+  artifacts: of('artifacts', {
+    ...plan,
+    task: reference.exactOptional(),
+    name: reference.exactOptional(),
+    sha256: reference.exactOptional(),
+    after: count.exactOptional(),
+    limit: count.exactOptional(),
+  }),
+  /** The version is a number, or a hash or its beginning; by default the last. */
+  artifactOf: of('artifactOf', { ...task, name: reference, version: reference.exactOptional() }),
   artifact: of('artifact', { ...plan, sha256 }),
+  confidentialArtifact: of('confidentialArtifact', { ...plan, sha256 }),
+  uploads: of('uploads', task),
   blob: of('blob', { sha256 }),
   rollbackPreview: of('rollbackPreview', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
+  rollbackDiffs: of('rollbackDiffs', { ...plan, undo: z.literal(true).exactOptional(), ...goingBack }),
   keptFiles: of('keptFiles', plan),
   adoption: of('adoption', { ...plan, into: reference.exactOptional() }),
   compare: of('compare', { ...plan, with: reference }),
@@ -103,6 +124,8 @@ export const QUERIES = {
   contract: of('contract', plan),
   /** `earlier: false`: no forecast from other plans. */
   budget: of('budget', { ...plan, earlier: z.literal(false).exactOptional() }),
+  /** Those of earlier plans, about one file or all. */
+  lessons: of('lessons', { file: z.string().max(1_000).exactOptional() }),
   inbox: of('inbox', {}),
   /** Open questions, or the one with this id. */
   questions: of('questions', { ...plan, id: reference.exactOptional() }),

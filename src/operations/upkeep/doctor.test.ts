@@ -14,7 +14,7 @@ const rooms = (more: Partial<DoctorRooms> = {}): DoctorRooms => ({
   stateDir: `${tmpdir()}/planfold-not-there/.planfold`,
   environment,
   now: () => Date.UTC(2026, 5, 1),
-  models: { list: async () => ({ default: null, models: [], providers: [], file: null, faults: [] }) },
+  models: { list: async () => ({ default: null, embedding: null, models: [], providers: [], file: null, faults: [] }) },
   readStore: async () => ({ ok: true, value: null }),
   makeStore: async () => ({ ok: true, value: null }),
   sandbox: missing,

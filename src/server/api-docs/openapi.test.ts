@@ -45,6 +45,11 @@ describe('the OpenAPI document', () => {
     expect(checked.valid).toBe(true)
   })
 
+  test('comes compressed to whoever takes that', async () => {
+    const { headers } = await fetch(`${service.url}/openapi.json`, { headers: { 'accept-encoding': 'gzip' } })
+    expect([headers.get('content-encoding'), Number(headers.get('content-length')) < 100_000]).toEqual(['gzip', true])
+  })
+
   test('has every route, with the right it needs', () => {
     const told = operations.map(({ name, operation }) => `${name} ${operation['x-right']}`)
     const table = ROUTES.map(({ method, path, right }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')} ${right}`)

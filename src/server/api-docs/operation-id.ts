@@ -60,7 +60,6 @@ const NAMED: { readonly [route: string]: string } = {
   'POST /plans/:plan/gates/:gate/again': 'repeatPlanGate',
   'POST /halt': 'haltAll',
   'DELETE /halt': 'liftHalt',
-  'POST /memory': 'createMemory',
 }
 
 const ALIASES: ReadonlySet<string> = new Set(['plan', 'session'])

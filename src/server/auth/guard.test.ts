@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Served, served } from '../server.fixture.ts'
 import { type Browsers, openBrowsers, sessionFiles } from './browser-sign-in.ts'
 import { type Bearer, guarded } from './guard.fixture.ts'
-import { type From, openOrigins } from './origins.ts'
+import { type From, isHere, openOrigins } from './origins.ts'
 import { openTries } from './token-guard.ts'
 
 const house = guarded()
@@ -484,6 +484,16 @@ describe('another site', () => {
     }
     expect(sourceAt('proxy.example.org')).toMatchObject({ origin: 'https://proxy.example.org', source: '2.2.2.2' })
     expect(sourceAt('localhost:8011')).toMatchObject({ origin: 'http://localhost:8011', source: '127.0.0.1' })
+  })
+
+  test('a caller is on this machine under a name of this machine only, and from its own address', () => {
+    const at = (origin: string, source: string): boolean => isHere({ origin, source, isOurPage: false })
+    expect(at('http://127.0.0.1:8011', '127.0.0.1')).toBe(true)
+    expect(at('http://localhost:8011', '::ffff:127.0.0.1')).toBe(true)
+    expect(at('http://[::1]:8011', '::1')).toBe(true)
+    expect(at('https://proxy.example.org', '127.0.0.1')).toBe(false)
+    expect(at('http://127.0.0.1:8011', '192.168.1.7')).toBe(false)
+    expect(isHere(undefined)).toBe(false)
   })
 
   test('gets no CORS, whatever it asks', async () => {

@@ -24,6 +24,12 @@ export interface OriginsOptions {
   readonly proxy: string | null
 }
 
+const LOOPBACK_SOURCE = /^(?:::ffff:)?127\.|^::1$/
+
+/** From this machine, under a name of this machine: not through a proxy in front of the service. */
+export const isHere = (from: From | undefined): boolean =>
+  from !== undefined && LOOPBACK_NAMES.includes(new URL(from.origin).hostname) && LOOPBACK_SOURCE.test(from.source)
+
 export const LOOPBACK_ONLY: OriginsOptions = { tls: false, hosts: [], proxy: null }
 
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]']

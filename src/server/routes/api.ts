@@ -11,7 +11,8 @@ export const apiRoutes = [
     method: 'GET',
     path: '/openapi.json',
     right: 'read',
-    about: 'Every route as an OpenAPI 3.1 document.',
+    isOpenHere: true,
+    about: 'Every route as an OpenAPI 3.1 document. On the machine of the service it needs no token.',
     answers: { 200: { about: 'the document', body: 'OpenApiDocument' } },
     handle: async ({ rooms }) => {
       const { document } = await documentsOf(rooms)
@@ -22,7 +23,8 @@ export const apiRoutes = [
     method: 'GET',
     path: '/docs',
     right: 'read',
-    about: 'Every route as a page to look through.',
+    isOpenHere: true,
+    about: 'Every route as a page to look through. On the machine of the service it needs no token.',
     answers: { 200: { about: 'the page', type: 'text/html' } },
     handle: async ({ rooms }) => {
       const { page } = await documentsOf(rooms)

@@ -1,8 +1,8 @@
-// Health, metrics, the halt of all plans, and reserved routes for memory.
+// Health, metrics, and the halt of all plans.
 
 import { defined } from '../../domain/json.ts'
 import { haltBody } from '../../format/wire/audit.ts'
-import { memoryBody, memoryQuery, searchQuery, stepsQuery } from '../../format/wire/health.ts'
+import { searchQuery, stepsQuery } from '../../format/wire/health.ts'
 import type { ReadBy } from '../../format/wire/wire.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, problem } from '../problem.ts'
@@ -153,31 +153,5 @@ export const haltRoutes: readonly AnyRoute[] = [
     about: 'Lifts the halt; plans stay paused until somebody resumes them.',
     answers: { 200: { about: 'who had halted it; null when nobody had', body: 'HaltLifted' } },
     handle: async call => ok({ lifted: onWire(await call.engine.killSwitch.lift()) }),
-  }),
-]
-
-const later = async () =>
-  problem(501, 'not-supported', 'facts and lessons across plans are not kept yet: memory comes with a later release', {
-    hint: 'until then, hand what is known to a plan as inputs of its tasks, and keep what it finds as outputs and notes',
-  })
-
-export const memoryRoutes: readonly AnyRoute[] = [
-  route({
-    method: 'GET',
-    path: '/memory',
-    right: 'read',
-    about: 'What is remembered under these keys. Not there yet: answers 501.',
-    query: memoryQuery,
-    answers: {},
-    handle: later,
-  }),
-  route({
-    method: 'POST',
-    path: '/memory',
-    right: 'operate',
-    about: 'Remembers something. Not there yet: answers 501.',
-    body: memoryBody,
-    answers: {},
-    handle: later,
   }),
 ]

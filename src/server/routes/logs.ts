@@ -1,7 +1,7 @@
 // Paged logs from the store: journal entries, output chunks, attempts.
 
 import { isSha256, type Sha256, type TaskName } from '../../domain/id.ts'
-import { defined, isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import { defined } from '../../domain/json.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import * as wire from '../../format/wire/events.ts'
 import type { Entry, StoredLog } from '../../stores/store.ts'
@@ -155,35 +155,11 @@ function shown(entry: Entry, wanted: { readonly command: boolean }) {
   return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, ...asked, events, told: sentences }
 }
 
-// Artifacts over HTTP. They are always sent as an attachment of unspecific type (octet-stream), so that no browser executes them.
+// Stored bytes, always sent as an attachment of unspecific type (octet-stream), so that no browser executes them.
 
 const BYTES = 'application/octet-stream'
 
-export const artifactRoutes: readonly AnyRoute[] = [
-  planRoute({
-    method: 'GET',
-    path: '/plans/:plan/artifacts',
-    right: 'read',
-    about: 'What the tasks of the plan left in the content store, by task and name.',
-    answers: { 200: { about: 'the artifacts', body: 'ArtifactPage' } },
-    handle: async (call, { plan }) => {
-      const items = await artifactsOf(call, plan)
-      return items === null ? gone() : ok({ items, next: null })
-    },
-  }),
-  planRoute({
-    method: 'GET',
-    path: '/plans/:plan/artifacts/:sha256',
-    right: 'read',
-    about: 'The bytes of an artifact of this plan.',
-    answers: { 200: { about: 'its bytes, as an attachment', type: BYTES } },
-    handle: async (call, { plan, name }) => {
-      const found = (await artifactsOf(call, plan))?.find(({ sha256 }) => sha256 === call.params.sha256)
-      if (found !== undefined)
-        return bytes(found.sha256, await call.engine.ask({ type: 'artifact', plan, sha256: found.sha256 }))
-      return notFound(`'${name}' left no such artifact`, `list them: GET /plans/${name}/artifacts`)
-    },
-  }),
+export const blobRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
     path: '/blobs/:sha256',
@@ -211,28 +187,3 @@ function bytes(sha256: Sha256, data: Uint8Array | null): Answer {
     },
   }
 }
-
-async function artifactsOf({ engine }: Asking, plan: string) {
-  const [board, current] = [await engine.ask({ type: 'board', plan }), await engine.ask({ type: 'definition', plan })]
-  if (board === null || current === null) return null
-  const declared = declaredIn(current.definition.artifacts)
-  return board.flatMap(({ name: task, outputs }) =>
-    Object.entries(isMap(outputs) ? outputs : {}).flatMap(([output, value]) => {
-      if (!isMap(value) || typeof value.artifact !== 'string' || !isSha256(value.artifact)) return []
-      const { artifact: sha256, bytes, file } = value
-      return {
-        task,
-        output,
-        sha256,
-        bytes: typeof bytes === 'number' ? bytes : null,
-        file: typeof file === 'string' ? file : null,
-        href: `/plans/${plan}/artifacts/${sha256}`,
-        declared: declared.find(one => one.name === output && (one.from === undefined || one.from === task)) ?? null,
-      }
-    }),
-  )
-}
-
-/** A plan may declare artifacts by output: `[{name, from}]`. */
-const declaredIn = (artifacts: Json | undefined): readonly JsonObject[] =>
-  Array.isArray(artifacts) ? (artifacts as readonly Json[]).filter(isMap) : []

@@ -361,14 +361,25 @@ describe('looking back', () => {
       expect((await service.ask('GET', `/plans/nobody/${word}`)).status, word).toBe(404)
   })
 
-  test('memory is not there yet, and says so', async () => {
-    const { status, body } = await service.ask('GET', '/memory?keys=http3.key_claims')
-    expect(status).toBe(501)
-    expect(body).toMatchObject({
-      type: 'urn:planfold:problem:not-supported',
-      detail: expect.stringContaining('later release'),
+  test.skipIf(lacks('memory'))('memory is kept, recalled by key and by words, and forgotten', async () => {
+    const put = (body: object) => service.ask('PUT', '/memory', body)
+    expect(await put({ key: 'http3.key_claims', value: ['QUIC'] })).toMatchObject({
+      status: 200,
+      body: { status: 'kept', key: 'http3.key_claims', scope: 'project', plan_id: null },
     })
-    expect((await service.ask('POST', '/memory', { key: 'x' })).status).toBe(501)
+    await put({ key: 'mine', value: 'about quic too', scope: 'user', expires_in_seconds: 60 })
+    const { body } = await service.ask('GET', '/memory?keys=http3.key_claims&q=quic')
+    expect(body).toMatchObject({
+      items: [
+        { key: 'http3.key_claims', scope: 'project', value: ['QUIC'], trust: 'trusted', expires_at: null },
+        { key: 'mine', scope: 'user' },
+      ],
+      ...{ next: null, found_by: 'words', model: null, note: null },
+    })
+    expect((await put({ key: 'big', value: 'x'.repeat(70_000) })).status).toBe(422)
+    const forgotten = await service.ask('DELETE', '/memory?key=http3.key_claims')
+    expect(forgotten.body).toMatchObject({ removed: true, note: expect.stringContaining('journals of plans') })
+    expect((await service.ask('GET', '/memory?keys=http3.key_claims')).body).toMatchObject({ items: [] })
   })
 
   test('a halt stops everything until it is lifted', async () => {

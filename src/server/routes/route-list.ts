@@ -10,10 +10,11 @@ import { engineDoorRoutes } from './engine.ts'
 import { eventRoutes } from './events.ts'
 import { forkRoutes } from './forks.ts'
 import { budgetRoutes, gateRoutes } from './gates.ts'
-import { haltRoutes, healthRoutes, memoryRoutes, observingRoutes } from './health.ts'
+import { haltRoutes, healthRoutes, observingRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { inboxRoutes, proposalRoutes } from './inbox.ts'
-import { artifactRoutes, logRoutes } from './logs.ts'
+import { lessonRoutes } from './lessons.ts'
+import { blobRoutes, logRoutes } from './logs.ts'
 import { mcpRoutes } from './mcp.ts'
 import { goingBackRoutes, lookingRoutes, planVerbRoutes } from './plan-verbs.ts'
 import { planChangeRoutes, planRoutes } from './plans.ts'
@@ -51,10 +52,10 @@ const OWN: readonly ListedRoute[] = [
   ...under('people', inboxRoutes, proposalRoutes),
   ...under('revisions', revisionRoutes),
   ...under('logs', logRoutes),
-  ...under('artifacts', artifactRoutes),
+  ...under('artifacts', blobRoutes),
   ...under('audit', auditRoutes),
   ...under('halt', haltRoutes),
-  ...under('memory', memoryRoutes),
+  ...under('memory', lessonRoutes),
 ]
 
 /** With those of the extras, which are loaded then and stand before the others of their noun. */

@@ -1,5 +1,6 @@
 // Page views: everything that one page of a face shows, in one request: a plan, a task, a gate with what it asks approval for.
 
+import { peopleLines } from '../../domain/policy/plan-roles.ts'
 import { askedSentence, votesSentence } from '../../domain/views/gate-text.ts'
 import { consentText } from '../../domain/views/pages/consent-text.ts'
 import type { Used } from '../../domain/views/pages/task-page.ts'
@@ -9,6 +10,7 @@ import { raiseTask } from '../../format/plan/definition-to-document.ts'
 import * as wire from '../../format/wire/views.ts'
 import { SAFE_TEXT } from '../../safety/text/terminal.ts'
 import { hintText } from '../hint-text.ts'
+import { notFound, refused } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
 import { gone, planRoute, taskRoute, withTask } from '../submit-order.ts'
@@ -26,6 +28,20 @@ export const viewRoutes: readonly AnyRoute[] = [
     handle: async (call, { plan, name }) => {
       const state = await call.engine.ask({ type: 'state', plan })
       return state === null ? gone() : ok({ plan_id: plan, name, ...state }, state.version)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/why',
+    right: 'inspect',
+    about:
+      'Why the lines of a file are there: which task wrote them, in which attempt, with what instruction and checks, who approved, and how to undo it; for lines that no plan wrote, the commit.',
+    query: wire.whyQuery,
+    answers: { 200: { about: 'the origins', body: 'WhyAnswer' } },
+    handle: async call => {
+      const answer = await call.engine.ask({ type: 'why', ...call.query })
+      if (answer === null) return notFound('there is no such plan', 'list them: GET /plans')
+      return answer.ok ? ok(onWire(answer.why)) : refused(answer.refusal)
     },
   }),
   taskRoute({
@@ -67,6 +83,7 @@ export const viewRoutes: readonly AnyRoute[] = [
           state: card.status,
           definition: raiseTask(definition),
           decisions: decisions.map(decisionBody),
+          people: peopleLines(summary.people ?? {}),
         }
         const hidden = !mayInspect(call)
         if (waiting === undefined)
@@ -84,6 +101,7 @@ export const viewRoutes: readonly AnyRoute[] = [
             version,
           )
         const consent = hidden ? null : await engine.ask({ type: 'consent', plan, task })
+        const work = hidden ? null : await engine.ask({ type: 'judgedWork', plan, task })
         return ok(
           {
             ...gateItem(plan, waiting, card),
@@ -92,6 +110,7 @@ export const viewRoutes: readonly AnyRoute[] = [
             question: askedSentence({ task, asks: { ...waiting.asks, on: waiting.hash ?? null } }, SAFE_TEXT.visible),
             agree: agreeing(waiting, consent),
             consent: consent === null ? null : consentBody(consent, waiting),
+            ...(work === null ? {} : { work: onWire(work) }),
             hidden,
           },
           version,

@@ -97,6 +97,16 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
     columns: { ...numbers('entries', 'position', 'at', 'last'), ...texts('plan_id', 'name'), ...bytes('last_hash') },
     key: ['position', 'plan_id'],
   },
+  {
+    name: 'memories',
+    columns: { ...numbers('memory_no', 'at', 'expires_at'), ...texts('scope', 'owner', 'key', 'body', 'text') },
+    key: ['memory_no'],
+  },
+  {
+    name: 'memory_vectors',
+    columns: { ...numbers('vector_no', 'memory_no', 'dimension'), ...texts('model'), ...bytes('vector') },
+    key: ['vector_no'],
+  },
   { name: 'halts', columns: { ...numbers('at'), ...texts('by', 'reason') }, key: ['at'] },
 ]
 

@@ -2,8 +2,11 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import { external, name, numberedPlanId, numberedSha, plan, START, task } from '../../testing/index.ts'
+import type { MemoryPlace, StoredMemory } from '../memories.ts'
 import { ana, carryOut, engine, type FakeClock, given, must, ok, two } from '../store.contract.ts'
 import type { Store } from '../store.ts'
+
+const PROJECT: MemoryPlace = { scope: 'project', owner: '' }
 
 export async function fill(store: Store, clock: FakeClock): Promise<void> {
   const done = await given(store, two('done'), 1)
@@ -46,6 +49,10 @@ export async function fill(store: Store, clock: FakeClock): Promise<void> {
   await store.update(done, { type: 'note', text: 'once' }, { actor: ana, once: { key: 'k', hash: numberedSha(2) } })
   clock.pass(10_000)
   await store.prune({ before: clock.wall - 1, blobsBefore: 0, dryRun: false })
+  const memory = { ...PROJECT, key: 'color', at: 7, expiresAt: null, body: '{"value":"blue ümlaut"}' }
+  await store.memories.put(memory, 'color blue ümlaut')
+  const [{ no }] = (await store.memories.get([PROJECT], ['color'])) as [StoredMemory]
+  await store.memories.putVectors([{ no, vector: Float32Array.of(0.5, -1) }], 'm/1')
   await store.halts.put({ by: 'ana', at: 7, reason: 'fire' })
 }
 
@@ -70,6 +77,8 @@ export async function shown(store: Store) {
     goals: [await store.goals.list({}), await store.goals.read('g-1')],
     once: await store.answered(ana, { key: 'k', hash: numberedSha(2) }),
     halt: await store.halts.get(),
+    memories: await store.memories.find({ places: [PROJECT], words: ['umlaut'], now: 7 }),
+    vectors: await store.memories.vectors({ place: PROJECT, model: 'm/1', dimension: 2, after: 0, limit: 9 }),
     pruned: await store.pruned(),
     position: await store.position(),
     found: (await store.search({ text: 'more' })).items.map(({ task: found }) => found),

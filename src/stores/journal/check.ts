@@ -11,6 +11,7 @@ import { PlanIndexing } from '../search/index-entry.ts'
 import { ChainBroken, type CheckReport, type Entry } from '../store.ts'
 import { type Head, Missing, type StreamKind, type Tables } from '../tables.ts'
 import { type BodyBlobs, chainFault, GENESIS, type Link, openEntry, type StoredEntry, UnknownFormat } from './entry.ts'
+import { storedArtifacts } from './kept-artifacts.ts'
 import { emptyKept, foldEntry, foldHash, unpackStored } from './plan-states.ts'
 import { type AttemptRecord, attemptAfter, planRecord, project, taskRecord } from './projection.ts'
 import { refold, streamHash } from './streams.ts'
@@ -148,6 +149,7 @@ function checkPlan(
   const attempts = new Map<string, AttemptRecord>()
   const indexed = tables.index.marks().position
   let position = 0
+  const missing: { readonly id: Sha256; readonly version: number }[] = []
   const indexing = new PlanIndexing({ doc: () => null, docs: () => [], step: () => null })
   for (;;) {
     const page = tables.journal.entries(no, kept.state.version, Number.MAX_SAFE_INTEGER, PAGE)
@@ -167,8 +169,7 @@ function checkPlan(
       }
       for (const event of entry.events) {
         for (const id of [...blobsOf(event), ...(readData ? contentsOf(event, blobs) : [])])
-          if (!blobs.has(id) && blobs.getNow(id) === null)
-            fault(`blob ${id}, named by entry ${entry.version}, is missing`, RESTORE)
+          if (!blobs.has(id) && blobs.getNow(id) === null) missing.push({ id, version: entry.version })
       }
       if (fold?.version === entry.version) {
         const whole = foldHash(entry.hash, fold.body) === fold.hash
@@ -178,6 +179,14 @@ function checkPlan(
       }
     }
   }
+  // Contents that are kept for some time only may be gone.
+  const timed = new Set(
+    missing.length === 0
+      ? []
+      : storedArtifacts(tables, blobs, no).flatMap(one => (one.expires === null ? [] : [one.sha256])),
+  )
+  for (const { id, version } of missing)
+    if (!timed.has(id)) fault(`blob ${id}, named by entry ${version}, is missing`, RESTORE)
   demandEnd(head, plan, { version: kept.state.version, hash: kept.hash })
   if (fold !== null && fold.version > kept.state.version) fault(`the stored fold is ahead of the journal`, REBUILD)
   const { state } = kept
@@ -267,6 +276,8 @@ function blobsOf(event: Event): readonly Sha256[] {
       const { outputs, wrote, model } = event.result
       return [...artifactsOf(outputs), ...named(wrote?.changes, wrote?.snapshot, model?.recording)]
     }
+    case 'artifact.uploaded':
+      return named(event.from + event.partBytes === event.bytes ? event.sha256 : null)
     case 'attempt.lost':
       return named(event.wrote?.changes, event.wrote?.snapshot)
     case 'checkpoint.taken':

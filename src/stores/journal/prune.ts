@@ -11,6 +11,7 @@ import type { Pruned } from '../store.ts'
 import type { Tables, Transactions } from '../tables.ts'
 import type { CheckBlobs } from './check.ts'
 import { isBodyElsewhere, readEntry } from './entry.ts'
+import { expiredContents, storedArtifacts, withoutContents } from './kept-artifacts.ts'
 
 export interface PruneBlobs extends CheckBlobs {
   storedAt(id: Sha256): Millis | null
@@ -83,7 +84,7 @@ export async function prune(
   return { plans: numbers.length, entries, blobs: count, bytes, held: due.length - numbers.length }
 }
 
-/** Were files of this plan reverted so recently that they must remain restorable? */
+/** Were files of this plan reverted so recently that they must remain restorable, or has it an artifact that is kept forever? */
 function isRestorable(
   room: { readonly tables: Tables; readonly blobs: PruneBlobs; readonly notes: Notes; readonly now: Millis },
   no: number,
@@ -95,6 +96,7 @@ function isRestorable(
   let keptMaxMs = Number.POSITIVE_INFINITY
   let last: Millis | null = null
   let moved: Millis | null = null
+  let saysForever = false
   const saved = new Set<Sha256>()
   for (let after = 0; plan !== null; ) {
     const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
@@ -105,6 +107,7 @@ function isRestorable(
       if (isBodyElsewhere(entry, blobs)) return true
       for (const event of readEntry(plan.id, entry, blobs).events) {
         if (event.type === 'workspace.restored') saved.add(event.saved)
+        if ('definition' in event) saysForever ||= JSON.stringify(event.definition).includes('"forever"')
         if (event.type === 'plan.created' || event.type === 'plan.revised')
           keptMs = event.definition.policy?.retention?.restoredMs ?? RESTORED_KEPT_MS
         else if (event.type === 'plan.started')
@@ -114,6 +117,7 @@ function isRestorable(
     }
     if (page.length === 0) break
   }
+  if (saysForever && storedArtifacts(tables, blobs, no).some(({ retention }) => retention === 'forever')) return true
   // A restore that was interrupted before it was journaled was no later than the last entry.
   if (plan !== null && notesOf(notes, plan.id).some(([, note]) => !isRecorded(note, saved))) last = moved
   return last !== null && last + Math.min(keptMs, keptMaxMs) > now
@@ -137,20 +141,24 @@ const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'ro
 const hasOverwritten = (event: Event): boolean => 'result' in event && event.result.wrote?.overwrote !== undefined
 
 async function reach(
-  { transactions, blobs }: { readonly transactions: Transactions; readonly blobs: PruneBlobs },
+  room: { readonly transactions: Transactions; readonly blobs: PruneBlobs; readonly now: Millis },
   removed: ReadonlySet<number>,
 ): Promise<ReadonlySet<Sha256>> {
+  const { transactions, blobs, now } = room
   const found = new Set<Sha256>()
+  /** Bodies of entries that were read already. */
+  const bodies = new Set<Sha256>()
   const add = (ids: Iterable<Sha256>) => {
     for (const id of ids) found.add(id)
   }
   for (const no of await transactions.read(tables => tables.upkeep.plans()))
-    if (!removed.has(no)) add(await transactions.read(tables => namedByPlan(tables, blobs, no)))
+    if (!removed.has(no)) add(await transactions.read(tables => namedByPlan({ tables, blobs, now, bodies }, no)))
   for (const [, note] of blobs.pins?.() ?? []) add(namedIn(note, blobs))
   const contents = new Set<Sha256>()
   await transactions.read(() => {
     // Grows during iteration, because manifests name other blobs. File contents are not read.
     for (const id of found) {
+      if (bodies.has(id)) continue
       const { more, files } = referencesOf(blobs.getNow(id) ?? new Uint8Array())
       for (const word of more) if (blobs.has(word)) found.add(word)
       for (const word of files) contents.add(word)
@@ -160,7 +168,18 @@ async function reach(
   return found
 }
 
-function namedByPlan(tables: Tables, blobs: PruneBlobs, no: number): ReadonlySet<Sha256> {
+function namedByPlan(
+  room: {
+    readonly tables: Tables
+    readonly blobs: PruneBlobs
+    readonly now: Millis
+    readonly bodies: Set<Sha256>
+  },
+  no: number,
+  gone: ReadonlySet<string> = new Set(),
+): ReadonlySet<Sha256> {
+  const { tables, blobs, now, bodies } = room
+  let isTimed = false
   const found = new Set<Sha256>()
   const plan = tables.journal.planOf(no)
   for (let after = 0; plan !== null; ) {
@@ -170,11 +189,16 @@ function namedByPlan(tables: Tables, blobs: PruneBlobs, no: number): ReadonlySet
       after = entry.version
       if (isBodyElsewhere(entry, blobs)) continue
       if (entry.blob !== null) found.add(entry.blob)
-      const text = entry.blob === null ? (entry.body ?? '') : JSON.stringify(readEntry(plan.id, entry, blobs).events)
-      for (const id of namedIn(text, blobs)) found.add(id)
+      if (entry.blob !== null && gone.size > 0) bodies.add(entry.blob)
+      const events = entry.blob === null && gone.size === 0 ? [] : readEntry(plan.id, entry, blobs).events
+      const text = entry.blob === null ? (entry.body ?? '') : JSON.stringify(events)
+      isTimed ||= text.includes('"retention":"')
+      for (const id of namedIn(gone.size === 0 ? text : withoutContents(text, events, gone), blobs)) found.add(id)
     }
   }
-  return found
+  if (!isTimed || gone.size > 0) return found
+  const expired = expiredContents(storedArtifacts(tables, blobs, no), now)
+  return expired.size === 0 ? found : namedByPlan(room, no, expired)
 }
 
 const namedIn = (text: string, blobs: PruneBlobs): readonly Sha256[] =>

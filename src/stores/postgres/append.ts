@@ -1,8 +1,10 @@
 // Everything that one turn of the event loop writes, as one call and one commit. A request is an item: first its guards, which say what its
 // rule relied on, then its writes. An item whose guard fails is passed over whole, and its rule runs again; the others commit.
 
-import { type AttemptChange, changesByTask, type PlanRecord, type TaskRecord } from '../journal/projection.ts'
+import type { AttemptChange, PlanRecord, TaskRecord } from '../journal/projection.ts'
+import type { MemoryPlace, MemoryRecord } from '../memories.ts'
 import type { Doc, Step } from '../search/search-tables.ts'
+import { OFF_COURSE } from '../sql/sql.ts'
 import type { Halt, LogChunk, Position } from '../store.ts'
 import type {
   ClaimRecord,
@@ -16,21 +18,24 @@ import type {
 import { SCHEMA } from './connection/connection.ts'
 
 export type Guard =
-  /** The version; with a fence also the owner, whose lease must not have run out. */
-  | {
-      readonly g: 'head'
-      readonly no: number
-      readonly v: number
-      readonly fence: number | null
-      readonly owner: string | null
-      readonly now: number
-    }
+  | HeadGuard
   | { readonly g: 'fence'; readonly no: number; readonly fence: number; readonly owner: string | null }
   | { readonly g: 'owner'; readonly id: string; readonly now: number }
   | { readonly g: 'root'; readonly root: string; readonly seq: number }
   | { readonly g: 'claim'; readonly no: number; readonly ordinal: number; readonly expires: number | null }
   | { readonly g: 'marks'; readonly position: number; readonly log: number }
   | { readonly g: 'halted'; readonly is: boolean }
+  | { readonly g: 'memory'; readonly place: MemoryPlace; readonly key: string; readonly memory: number | null }
+
+/** The version; with a fence also the owner, whose lease must not have run out. */
+interface HeadGuard {
+  readonly g: 'head'
+  readonly no: number
+  readonly v: number
+  readonly fence: number | null
+  readonly owner: string | null
+  readonly now: number
+}
 
 /** Hashes are hexadecimal. A negative position is that of the n-th entry of the call. */
 export type Write =
@@ -58,15 +63,12 @@ export type Write =
       /** When a worker should look at the plan, and the labels it wants, where they changed. */
       due?: number | null
       needs?: readonly string[]
+      /** The only guard of its item: it is checked by the statement that moves the head. */
+      readonly held?: HeadGuard
     }
-  | {
-      readonly w: 'tasks'
-      readonly no: number
-      readonly rows: readonly TaskRow[]
-      readonly all: boolean
-      /** The ends among `rows`, for those that had no start. */
-      readonly ended: readonly AttemptChange[]
-    }
+  /** Whole rows: new ones, or with `all` every task of the plan. */
+  | { readonly w: 'tasks'; readonly no: number; readonly rows: readonly TaskRecord[]; readonly all: boolean }
+  | { readonly w: 'moved'; readonly no: number; readonly tasks: readonly MovedTask[] }
   | { readonly w: 'attempt'; readonly no: number; readonly change: AttemptChange }
   | { readonly w: 'fold'; readonly no: number; readonly fold: Omit<StoredFold, 'body'> & { readonly body: string } }
   | { readonly w: 'claim'; readonly no: number; readonly row: ClaimRecord }
@@ -108,55 +110,32 @@ export type Write =
     }
   | { readonly w: 'marks'; readonly position: number; readonly log: number }
   | { readonly w: 'clear-index' }
+  | { readonly w: 'memory'; readonly row: MemoryRecord; readonly text: string; readonly words: string }
+  | { readonly w: 'forget-memory'; readonly place: MemoryPlace; readonly key: string }
+  | { readonly w: 'expire-memory'; readonly before: number }
+  | {
+      readonly w: 'memory-vector'
+      readonly no: number
+      readonly model: string
+      readonly dimension: number
+      readonly vector: string
+    }
   | { readonly w: 'halt'; readonly halt: Halt }
   | { readonly w: 'lift' }
   | { readonly w: 'home'; readonly no: number; readonly host: string }
   | { readonly w: 'prune'; readonly no: number; readonly at: number }
 
-/** A task with the attempt that began or ended; where it did neither, its last attempt stays. */
-interface TaskRow extends TaskRecord {
-  readonly lastVisit?: number
-  readonly lastAttempt?: number
-  readonly lastStatus?: string
-  readonly lastStartedAt?: number
-  readonly lastEndedAt?: number
-  readonly lastMs?: number | null
-  readonly lastExit?: number | null
-  readonly lastClass?: string | null
-}
-
-/** The usual case in one statement: a task changes because its only attempt began, or its last one ended. */
-export function withAttempts(
-  rows: readonly TaskRecord[],
-  attempts: readonly AttemptChange[],
-): {
-  readonly merged: readonly TaskRow[]
-  readonly ended: readonly AttemptChange[]
-  readonly others: readonly AttemptChange[]
-} {
-  const byTask = changesByTask(attempts)
-  const ended: AttemptChange[] = []
-  const merged = rows.map((row): TaskRow => {
-    const [change, another] = byTask.get(row.ordinal) ?? []
-    const isUsual = another === undefined && (change?.type === 'ended' || (change?.visit === 1 && change.attempt === 1))
-    if (change === undefined || !isUsual) return row
-    byTask.delete(row.ordinal)
-    const last = { lastVisit: change.visit, lastAttempt: change.attempt }
-    if (change.type === 'started') return { ...row, ...last, lastStatus: 'running', lastStartedAt: change.at }
-    ended.push(change)
-    const { status, at, durationMs, exit, failureClass } = change
-    return {
-      ...row,
-      ...last,
-      lastStatus: status,
-      lastEndedAt: at,
-      lastMs: durationMs,
-      lastExit: exit,
-      lastClass: failureClass,
-    }
-  })
-  return { merged, ended, others: [...byTask.values()].flat() }
-}
+/** Only what a step changes, without names, because each step sends it. Last is the attempt that began or ended, if it was one. */
+export type MovedTask = readonly [
+  ordinal: number,
+  status: string,
+  visit: number,
+  attempt: number,
+  startedAt: number | null,
+  endedAt: number | null,
+  assignee: string | null,
+  change: AttemptChange | null,
+]
 
 /** The last call of each process. It makes a call with an answer that was lost safe to send again. */
 export interface Batch {
@@ -181,29 +160,24 @@ export interface Item {
 
 const TASK = `ordinal int, sequence bigint, "addedAt" bigint, name text, title text, kind text, assignee text, status text, visit int,
   attempt int, "startedAt" bigint, "endedAt" bigint`
-/** The attempt that began or ended; it is a part of the row. */
-const LAST = `"lastVisit" int, "lastAttempt" int, "lastStatus" text, "lastStartedAt" bigint, "lastEndedAt" bigint, "lastMs" bigint,
-  "lastExit" bigint, "lastClass" text`
-const BEGINS = "excluded.last_status = 'running'"
-const IS_LAST = `(${BEGINS} OR excluded.last_visit = tasks.last_visit AND excluded.last_attempt = tasks.last_attempt)`
-const LAST_MOVED = [
-  ...['last_visit', 'last_attempt', 'last_started_at'].map(column => [BEGINS, column] as const),
-  ...['last_status', 'last_ended_at', 'last_duration_ms', 'last_exit', 'last_failure_class'].map(
-    column => [IS_LAST, column] as const,
-  ),
-]
-  .map(([when, column]) => `${column} = CASE WHEN ${when} THEN excluded.${column} ELSE tasks.${column} END`)
-  .join(', ')
+/** Null in the ordinary course. An index over `status` itself would be written at each step. */
+export const offCourse = (status: string): string =>
+  `CASE WHEN ${status} IN (${OFF_COURSE.map(one => `'${one}'`).join(', ')}) THEN ${status} END`
+const MOVES = `status = t->>1, off_course = ${offCourse('t->>1')}, visit = (t->>2)::int, attempt = (t->>3)::int,
+  started_at = (t->>4)::bigint, ended_at = (t->>5)::bigint, assignee = t->>6`
+const STARTS = `last_visit = (c->>'visit')::int, last_attempt = (c->>'attempt')::int, last_status = 'running',
+  last_started_at = (c->>'at')::bigint, last_ended_at = NULL, last_duration_ms = NULL, last_exit = NULL, last_failure_class = NULL`
+const ENDS = `last_status = c->>'status', last_ended_at = (c->>'at')::bigint, last_duration_ms = (c->>'durationMs')::bigint,
+  last_exit = (c->>'exit')::bigint, last_failure_class = c->>'failureClass'`
+const OF_TASK = 'plan_no = no AND ordinal = (t->>0)::int'
+const OF_CHANGE = "plan_no = no AND ordinal = (c->>'ordinal')::int"
+const OF_LAST = "last_visit = (c->>'visit')::int AND last_attempt = (c->>'attempt')::int"
 /** The last attempt of a task is in its own row, as in the embedded store. */
 const ASIDE = `INSERT INTO earlier_attempts (plan_no, ordinal, visit, attempt, status, started_at, ended_at, duration_ms, exit, failure_class)
   SELECT plan_no, ordinal, last_visit, last_attempt, last_status, last_started_at, last_ended_at, last_duration_ms, last_exit,
-    last_failure_class FROM tasks WHERE plan_no = no AND ordinal = (c->>'ordinal')::int AND last_attempt IS NOT NULL;`
-const BEGIN = `UPDATE tasks SET last_visit = (c->>'visit')::int, last_attempt = (c->>'attempt')::int, last_status = 'running',
-  last_started_at = (c->>'at')::bigint, last_ended_at = NULL, last_duration_ms = NULL, last_exit = NULL, last_failure_class = NULL
-  WHERE plan_no = no AND ordinal = (c->>'ordinal')::int;`
-const END = `UPDATE tasks SET last_status = c->>'status', last_ended_at = (c->>'at')::bigint, last_duration_ms = (c->>'durationMs')::bigint,
-  last_exit = (c->>'exit')::bigint, last_failure_class = c->>'failureClass'
-  WHERE plan_no = no AND ordinal = (c->>'ordinal')::int AND last_visit = (c->>'visit')::int AND last_attempt = (c->>'attempt')::int;`
+    last_failure_class FROM tasks WHERE ${OF_CHANGE} AND last_attempt IS NOT NULL;`
+const BEGIN = `UPDATE tasks SET ${STARTS} WHERE ${OF_CHANGE};`
+const END = `UPDATE tasks SET ${ENDS} WHERE ${OF_CHANGE} AND ${OF_LAST};`
 const OF_A_PLAN = [
   'entries',
   'docs',
@@ -252,6 +226,10 @@ BEGIN
     PERFORM 1 FROM caught_up WHERE position = (guard->>'position')::bigint AND log = (guard->>'log')::bigint FOR UPDATE;
     RETURN FOUND;
   WHEN 'halted' THEN RETURN EXISTS (SELECT 1 FROM halts) = (guard->>'is')::boolean;
+  WHEN 'memory' THEN
+    SELECT memory_no INTO seen FROM memories WHERE scope = guard->'place'->>'scope' AND owner = guard->'place'->>'owner'
+      AND key = guard->>'key' FOR UPDATE;
+    RETURN seen IS NOT DISTINCT FROM (guard->>'memory')::bigint;
   END CASE;
 END $$;
 
@@ -263,38 +241,18 @@ DECLARE
   its_stream bigint;
 BEGIN
   CASE write->>'w'
-  WHEN 'entry' THEN
-    INSERT INTO entries (plan_no, version, position, at, actor, fence, done, body, blob, hash, format)
-      VALUES (no, (write->>'v')::int, first - 1 - (write->>'p')::bigint, (write->>'at')::bigint, write->>'actor', (write->>'fence')::bigint,
-        (write->>'done')::int, write->>'body', decode(write->>'blob', 'hex'), decode(write->>'hash', 'hex'), (write->>'format')::int);
-    UPDATE heads SET version = (write->>'v')::int, at = (write->>'at')::bigint, done = (write->>'done')::int,
-      hash = decode(write->>'hash', 'hex'), wake_at = (write->>'due')::bigint WHERE plan_no = no;
-    IF write ? 'needs' THEN
-      UPDATE heads SET needs = ARRAY(SELECT jsonb_array_elements_text(write->'needs')) WHERE plan_no = no;
-    END IF;
   WHEN 'tasks' THEN
+    -- Schema 2 sent attempts in these rows. Its processes may still run.
+    IF write ? 'ended' THEN RAISE EXCEPTION 'the database was migrated to a newer release; start this process again with it'; END IF;
     IF (write->>'all')::boolean THEN
       DELETE FROM tasks WHERE plan_no = no AND ordinal NOT IN (SELECT (one->>'ordinal')::int FROM jsonb_array_elements(write->'rows') one);
       DELETE FROM earlier_attempts e WHERE plan_no = no AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = no AND t.ordinal = e.ordinal);
     END IF;
-    -- By the key of the conflict: plans of other statements, made while the table was small, have read all of it.
-    FOR c IN
-      WITH moved AS (
-        INSERT INTO tasks (plan_no, ordinal, sequence, added_at, name, title, kind, assignee, status, visit, attempt, started_at, ended_at,
-            last_visit, last_attempt, last_status, last_started_at, last_ended_at, last_duration_ms, last_exit, last_failure_class)
-          SELECT no, * FROM jsonb_to_recordset(write->'rows') AS t(${TASK}, ${LAST})
-          ON CONFLICT (tenant, plan_no, ordinal) DO UPDATE SET sequence = excluded.sequence, name = excluded.name, title = excluded.title,
-            kind = excluded.kind, assignee = excluded.assignee, status = excluded.status, visit = excluded.visit,
-            attempt = excluded.attempt, started_at = excluded.started_at, ended_at = excluded.ended_at, ${LAST_MOVED}
-          RETURNING ordinal, last_visit, last_attempt)
-      SELECT ended.value FROM jsonb_array_elements(write->'ended') ended JOIN moved ON moved.ordinal = (ended.value->>'ordinal')::int
-        WHERE (moved.last_visit, moved.last_attempt) IS DISTINCT FROM ((ended.value->>'visit')::int, (ended.value->>'attempt')::int)
-    LOOP
-      -- It ended without a start.
-      ${ASIDE}
-      ${BEGIN}
-      ${END}
-    END LOOP;
+    INSERT INTO tasks (plan_no, ordinal, sequence, added_at, name, title, kind, assignee, status, visit, attempt, started_at, ended_at, off_course)
+      SELECT no, *, ${offCourse('status')} FROM jsonb_to_recordset(write->'rows') AS t(${TASK})
+      ON CONFLICT (tenant, plan_no, ordinal) DO UPDATE SET sequence = excluded.sequence, name = excluded.name, title = excluded.title,
+        kind = excluded.kind, assignee = excluded.assignee, status = excluded.status, visit = excluded.visit, attempt = excluded.attempt,
+        started_at = excluded.started_at, ended_at = excluded.ended_at, off_course = excluded.off_course;
   WHEN 'attempt' THEN
     IF c->>'type' = 'ended' THEN
       ${END}
@@ -395,6 +353,19 @@ BEGIN
   WHEN 'marks' THEN UPDATE caught_up SET position = (write->>'position')::bigint, log = (write->>'log')::bigint;
   WHEN 'clear-index' THEN
     DELETE FROM docs; DELETE FROM log_docs; DELETE FROM log_words; DELETE FROM steps; DELETE FROM caught_up;
+  WHEN 'memory' THEN
+    DELETE FROM memories WHERE scope = r->>'scope' AND owner = r->>'owner' AND key = r->>'key';
+    INSERT INTO memories (scope, owner, key, at, expires_at, body, text, memory_words)
+      VALUES (r->>'scope', r->>'owner', r->>'key', (r->>'at')::bigint, (r->>'expiresAt')::bigint, r->>'body', write->>'text',
+        (write->>'words')::tsvector);
+  WHEN 'forget-memory' THEN
+    DELETE FROM memories WHERE scope = write->'place'->>'scope' AND owner = write->'place'->>'owner' AND key = write->>'key';
+  WHEN 'expire-memory' THEN DELETE FROM memories WHERE expires_at <= (write->>'before')::bigint;
+  WHEN 'memory-vector' THEN
+    DELETE FROM memory_vectors WHERE memory_no = (write->>'no')::bigint AND model = write->>'model';
+    INSERT INTO memory_vectors (memory_no, model, dimension, vector)
+      SELECT memory_no, write->>'model', (write->>'dimension')::int, decode(write->>'vector', 'base64')
+      FROM memories WHERE memory_no = (write->>'no')::bigint;
   WHEN 'halt' THEN INSERT INTO halts (by, at, reason) SELECT by, at, reason FROM jsonb_to_record(write->'halt') AS h(by text, at bigint, reason text);
   WHEN 'lift' THEN DELETE FROM halts;
   WHEN 'home' THEN UPDATE heads SET home = write->>'host' WHERE plan_no = no;
@@ -404,39 +375,87 @@ BEGIN
         (SELECT max(position) FROM entries e WHERE e.plan_no = no)
       FROM plans p JOIN heads h USING (plan_no) WHERE p.plan_no = no;
     DELETE FROM log_words WHERE rowid IN (SELECT seq FROM task_logs WHERE plan_no = no);
+    DELETE FROM memories WHERE scope = 'plan' AND owner = (SELECT id FROM plans WHERE plan_no = no);
     ${OF_A_PLAN.map(table => `DELETE FROM ${table} WHERE plan_no = no;`).join(' ')}
   END CASE;
 END $$;
 
+-- Each step comes through here, so the plans of its statements are made once for a connection (see PREPARED in connection.ts), nothing is
+-- looked at twice, and arrays are walked by number: a query over each would cost more than the rows that it finds.
 -- A call that was sent a second time, because its answer was lost, waits for the first one and returns the same answer.
 CREATE OR REPLACE FUNCTION append(batch jsonb) RETURNS jsonb LANGUAGE plpgsql ${AS_OWNER} AS $$
 DECLARE
-  item jsonb; one jsonb; number int := -1; skipped int[] := '{}'; lapsed int[] := '{}'; holds boolean;
+  items jsonb := batch->'items'; guards jsonb; writes jsonb; w jsonb; held jsonb; tasks jsonb; t jsonb; c jsonb;
+  skipped int[] := '{}'; lapsed int[] := '{}'; holds boolean; no bigint;
   instant bigint := coalesce((batch->>'now')::bigint, ${NOW});
-  its_number bigint := (batch->>'call')::bigint;
-  first bigint := (SELECT base FROM meta) + pg_current_xact_id()::text::bigint * 1024;
+  first bigint;
   earlier sent;
 BEGIN
-  UPDATE sent SET call = its_number, position = first, passed = '{}', at = clock_timestamp()
-    WHERE writer = batch->>'writer' AND call < its_number;
+  UPDATE sent SET call = (batch->>'call')::bigint, position = (SELECT base FROM meta WHERE one = 1) + pg_current_xact_id()::text::bigint * 1024,
+    passed = '{}', at = clock_timestamp() WHERE writer = batch->>'writer' AND call < (batch->>'call')::bigint RETURNING position INTO first;
   IF NOT FOUND THEN
-    SELECT * INTO earlier FROM sent WHERE writer = batch->>'writer' AND call = its_number;
+    SELECT * INTO earlier FROM sent WHERE writer = batch->>'writer' AND call = (batch->>'call')::bigint;
     IF NOT FOUND THEN RAISE EXCEPTION 'this writer is not known' USING ERRCODE = '${WRITER_UNKNOWN}'; END IF;
     RETURN jsonb_build_object('first', earlier.position, 'passed', earlier.passed, 'isEarlier', true);
   END IF;
   <<items>>
-  FOR item IN SELECT value FROM jsonb_array_elements(batch->'items') LOOP
-    number := number + 1;
-    FOR one IN SELECT value FROM jsonb_array_elements(item->'guards') LOOP
-      holds := stands(one, instant);
+  FOR number IN 0 .. jsonb_array_length(items) - 1 LOOP
+    guards := items->number->'guards';
+    writes := items->number->'writes';
+    FOR at IN 0 .. jsonb_array_length(guards) - 1 LOOP
+      holds := stands(guards->at, instant);
       IF holds IS NULL THEN lapsed := lapsed || number; END IF;
       IF holds IS NOT TRUE THEN
         skipped := skipped || number;
         CONTINUE items;
       END IF;
     END LOOP;
-    FOR one IN SELECT value FROM jsonb_array_elements(item->'writes') LOOP
-      PERFORM put(one, first);
+    FOR at IN 0 .. jsonb_array_length(writes) - 1 LOOP
+      w := writes->at;
+      no := (w->>'no')::bigint;
+      CASE w->>'w'
+      WHEN 'entry' THEN
+        IF w ? 'held' THEN
+          held := w->'held';
+          UPDATE heads h SET version = (w->>'v')::int, at = (w->>'at')::bigint, done = (w->>'done')::int, hash = decode(w->>'hash', 'hex'),
+            wake_at = (w->>'due')::bigint
+            WHERE plan_no = no AND version = (held->>'v')::int AND fence = (held->>'fence')::bigint AND owner = held->>'owner'
+              AND EXISTS (SELECT 1 FROM owners o WHERE o.id = h.owner AND expires > (held->>'now')::bigint AND until > instant);
+          IF NOT FOUND THEN
+            IF stands(held, instant) IS NULL THEN lapsed := lapsed || number; END IF;
+            skipped := skipped || number;
+            CONTINUE items;
+          END IF;
+        ELSE
+          UPDATE heads SET version = (w->>'v')::int, at = (w->>'at')::bigint, done = (w->>'done')::int, hash = decode(w->>'hash', 'hex'),
+            wake_at = (w->>'due')::bigint WHERE plan_no = no;
+        END IF;
+        IF w ? 'needs' THEN
+          UPDATE heads SET needs = ARRAY(SELECT jsonb_array_elements_text(w->'needs')) WHERE plan_no = no;
+        END IF;
+        INSERT INTO entries (plan_no, version, position, at, actor, fence, done, body, blob, hash, format)
+          VALUES (no, (w->>'v')::int, first - 1 - (w->>'p')::bigint, (w->>'at')::bigint, w->>'actor', (w->>'fence')::bigint,
+            (w->>'done')::int, w->>'body', decode(w->>'blob', 'hex'), decode(w->>'hash', 'hex'), (w->>'format')::int);
+      WHEN 'moved' THEN
+        tasks := w->'tasks';
+        FOR nth IN 0 .. jsonb_array_length(tasks) - 1 LOOP
+          t := tasks->nth;
+          c := t->7;
+          CASE c->>'type'
+          WHEN 'started' THEN
+            IF (c->>'visit')::int > 1 OR (c->>'attempt')::int > 1 THEN ${ASIDE} END IF;
+            UPDATE tasks SET ${MOVES}, ${STARTS} WHERE ${OF_TASK};
+          WHEN 'ended' THEN
+            UPDATE tasks SET ${MOVES}, ${ENDS} WHERE ${OF_TASK} AND ${OF_LAST};
+            IF NOT FOUND THEN
+              UPDATE tasks SET ${MOVES} WHERE ${OF_TASK};
+              PERFORM put(jsonb_build_object('w', 'attempt', 'no', no, 'change', c), first);
+            END IF;
+          ELSE UPDATE tasks SET ${MOVES} WHERE ${OF_TASK};
+          END CASE;
+        END LOOP;
+      ELSE PERFORM put(w, first);
+      END CASE;
     END LOOP;
   END LOOP;
   IF skipped <> '{}' THEN UPDATE sent SET passed = skipped WHERE writer = batch->>'writer'; END IF;

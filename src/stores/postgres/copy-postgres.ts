@@ -15,12 +15,15 @@ import type { CopySource, CopyTarget } from '../copy/store-copy.ts'
 import type { StoredEntry } from '../journal/entry.ts'
 import type { SharedCopyOptions } from '../shared-stores.ts'
 import { StoreRefused } from '../store.ts'
+import { offCourse } from './append.ts'
 import { BlobsPostgres } from './blobs-postgres.ts'
 import { connect, type Query, queryOn } from './connection/connection.ts'
 import { migrate } from './migrate.ts'
+import { wordsIn } from './rows.ts'
 
 /** Columns that are no part of the copy; they follow from the entries. */
 const HEAD = ', at, done, hash'
+const WORDS = ', memory_words'
 /** One process fills a store at a time. */
 const LOCK = 7_052_654
 
@@ -108,7 +111,8 @@ class PostgresCopy extends SqlCopy implements CopyTarget {
 
   async add({ name, columns }: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
     const names = Object.keys(columns).join(', ')
-    const [more, values] = name === 'heads' ? [HEAD, ", 0, 0, ''"] : ['', '']
+    const isMemory = name === 'memories'
+    const [more, values] = name === 'heads' ? [HEAD, ", 0, 0, ''"] : isMemory ? [WORDS, WORDS] : ['', '']
     const bytes = Object.entries(columns).flatMap(([column, type]) => (type === 'bytes' ? [column] : []))
     if (name === 'entries') await this.#refuseConfidential(rows as unknown as readonly Entry[])
     const isKept = name === 'task_logs' ? await this.#keptPlans() : new Set<number>()
@@ -118,6 +122,7 @@ class PostgresCopy extends SqlCopy implements CopyTarget {
     const sent = texts.map(row => ({
       ...row,
       ...Object.fromEntries(bytes.map(column => [column, asBytes(row[column])])),
+      ...(isMemory ? { memory_words: wordsIn(row.text as string, 'log') } : {}),
     }))
     await this.#query(
       `INSERT INTO ${name} (${names}${more}) OVERRIDING SYSTEM VALUE
@@ -128,6 +133,7 @@ class PostgresCopy extends SqlCopy implements CopyTarget {
 
   async settle(): Promise<void> {
     await this.dropPruned()
+    await this.#query(`UPDATE tasks SET off_course = ${offCourse('status')}`)
     await this.#query(`UPDATE heads h SET at = e.at, done = e.done, hash = e.hash FROM entries e
       WHERE e.plan_no = h.plan_no AND e.version = h.version`)
     // Their workers find out what is due.
@@ -139,6 +145,8 @@ class PostgresCopy extends SqlCopy implements CopyTarget {
     for (const [table, column] of [
       ['task_logs', 'seq'],
       ['streams', 'stream_no'],
+      ['memories', 'memory_no'],
+      ['memory_vectors', 'vector_no'],
     ] as const)
       await this.#query(`SELECT setval('${table}_${column}_seq', max(${column})) FROM ${table} HAVING count(*) > 0`)
   }

@@ -13,7 +13,10 @@ function translate(text: string): string {
   let found = translated.get(text)
   if (found === undefined) {
     let parameters = 0
+    // There the index has a column of its own.
+    const status = /INDEXED BY tasks_(off_course|waiting)/.test(text) ? /\b([tw])\.status = / : /(?!)/
     found = text
+      .replace(status, '$1.off_course = ')
       .replaceAll(/\b(NOT INDEXED|INDEXED BY \w+)/g, '')
       .replaceAll('CROSS JOIN', 'JOIN')
       .replaceAll('instr(', 'strpos(')

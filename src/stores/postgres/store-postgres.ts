@@ -7,7 +7,7 @@ import { States } from '../journal/plan-states.ts'
 import type { SharedStoreOptions } from '../shared-stores.ts'
 import { StoreOnTables } from '../store-on-tables.ts'
 import { BlobsPostgres, pruneBlobs } from './blobs-postgres.ts'
-import { connect, Link, type Query, settingsFor } from './connection/connection.ts'
+import { connect, Link, PREPARED, type Query, settingsFor } from './connection/connection.ts'
 import { DatabaseClock } from './connection/database-clock.ts'
 import { threadHeartbeat } from './connection/heartbeat.ts'
 import { bell, listen } from './connection/notifications.ts'
@@ -70,7 +70,7 @@ export class StorePostgres extends StoreOnTables {
       await Promise.all([reader, feed].map(link => link.close()))
       throw error
     }
-    const writer = await Link.open(options.appendUrl ?? url, patienceMs)
+    const writer = await Link.open(options.appendUrl ?? url, patienceMs, PREPARED)
     const blobs = new BlobsPostgres({ folder: join(folder, 'blobs'), now, newId }, fetching)
     const states = new States(blobs)
     let hasMoved = false
@@ -78,9 +78,6 @@ export class StorePostgres extends StoreOnTables {
       const moved = hasMoved
       hasMoved = false
       return moved
-    })
-    const stop = await listen(feed, databaseClock, () => {
-      hasMoved = true
     })
     const set = new WorkingSet()
     const transactions = new PostgresTransactions({
@@ -97,6 +94,13 @@ export class StorePostgres extends StoreOnTables {
       workspace: workspace.id,
       counted: options.counted,
       committed: bell(feed),
+    })
+    const stop = await listen(feed, databaseClock, {
+      writer: () => transactions.writer,
+      others: () => {
+        hasMoved = true
+      },
+      more: () => changes.announce(),
     })
     return new StorePostgres({
       write: writer.query,

@@ -2,8 +2,10 @@
 
 import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
-import { type Changes, planRecord, taskRecord } from '../journal/projection.ts'
+import { assigneeOf, type Changes, changesByTask, planRecord, taskRecord } from '../journal/projection.ts'
+import { type MemoryTable, vectorBytes } from '../memories.ts'
 import { sqlLists } from '../sql/lists.ts'
+import { sqlMemories } from '../sql/memories.ts'
 import {
   CLAIM,
   CLAIM_AND_PLAN,
@@ -29,7 +31,7 @@ import type {
   Tables,
 } from '../tables.ts'
 import type { Answers, Asked } from './answers.ts'
-import { type Write, withAttempts } from './append.ts'
+import type { MovedTask, Write } from './append.ts'
 import type { BlobsPostgres } from './blobs-postgres.ts'
 import type { Query, Row } from './connection/connection.ts'
 import { indexOn, loadIndex } from './index-postgres.ts'
@@ -51,6 +53,7 @@ import {
   UNOWNED,
   versionOf,
   withNames,
+  wordsIn,
 } from './rows.ts'
 import { sqlOn } from './sql-postgres.ts'
 import type { KnownPlan, Recording, WorkingSet } from './working-set.ts'
@@ -73,7 +76,7 @@ export interface Room {
 
 export function tablesOn(room: Room): Tables {
   const { answers, set } = room
-  const ask = <T>(key: string, load: (query: Query) => Promise<T>): T => answers.ask(key, load)
+  const ask: Answers['ask'] = (key, load, bulk) => answers.ask(key, load, bulk)
   const recording = (): Recording => {
     const found = room.recording()
     if (found === null) throw new Error('bug: a read of the store writes')
@@ -142,7 +145,17 @@ export function tablesOn(room: Room): Tables {
         `of ${no}`,
         async query => (await query('SELECT id, name FROM plans WHERE plan_no = $1', [no])).map(nameOf)[0] ?? null,
       ),
-    named: name => answers.first(nameOf, 'SELECT id, name FROM plans WHERE name = $1', name),
+    named: name => {
+      const load = async (query: Query, names: readonly Asked[]) => {
+        const found = await query('SELECT id, name FROM plans WHERE name = ANY($1)', [names])
+        return withNulls(names, new Map(found.map(nameOf).map(plan => [plan.name as Asked, plan])))
+      }
+      return ask(`named ${name}`, async query => (await load(query, [name])).get(name)!, {
+        text: 'named',
+        value: name,
+        load,
+      })
+    },
     head,
     lastPosition: () => answers.first(positionOf, LAST_POSITION)!,
     newestPosition: () => answers.first(positionOf, POSITION)!,
@@ -227,10 +240,20 @@ export function tablesOn(room: Room): Tables {
       apply(no, { planMoved, state, tasks, added, attempts }: Changes) {
         const all = tasks === 'all'
         if (planMoved || all || added.length > 0) wrote({ w: 'move', no, row: planRecord(state) })
-        const rows = (all ? state.order : [...tasks, ...added]).map(taskRecord)
-        const { merged, ended, others } = withAttempts(rows, attempts)
-        if (rows.length > 0 || all) wrote({ w: 'tasks', no, rows: merged, all, ended })
-        for (const change of others) wrote({ w: 'attempt', no, change })
+        const rows = (all ? state.order : added).map(taskRecord)
+        if (all || rows.length > 0) wrote({ w: 'tasks', no, rows, all })
+        const byTask = changesByTask(attempts)
+        if (!all && tasks.length > 0) {
+          const moved = tasks.map((task): MovedTask => {
+            const { ordinal, status, visit, attempt, startedAt, endedAt } = task
+            const [change = null, another] = byTask.get(ordinal) ?? []
+            const only = another === undefined ? change : null
+            if (only !== null) byTask.delete(ordinal)
+            return [ordinal, status, visit, attempt, startedAt, endedAt, assigneeOf(task), only]
+          })
+          wrote({ w: 'moved', no, tasks: moved })
+        }
+        for (const changes of byTask.values()) for (const change of changes) wrote({ w: 'attempt', no, change })
       },
     },
     owners: {
@@ -420,6 +443,7 @@ export function tablesOn(room: Room): Tables {
       forget: before => wrote({ w: 'forget-keys', before }),
     },
     index: indexOn(answers, sql, room, wrote),
+    memories: memoriesIn(sqlMemories(sql), room, wrote),
     upkeep: {
       plans: () => answers.rows(numberOf, 'SELECT plan_no FROM plans ORDER BY plan_no'),
       prunable: before => {
@@ -445,6 +469,30 @@ export function tablesOn(room: Room): Tables {
       },
       // What a storage engine finds damaged, PostgreSQL reports by itself.
       integrity: () => [],
+    },
+  }
+}
+
+/** An item that was read is guarded: another process may replace it before the commit. */
+function memoriesIn(
+  reads: ReturnType<typeof sqlMemories>,
+  { recording }: Room,
+  wrote: (write: Write) => void,
+): MemoryTable {
+  return {
+    ...reads,
+    get(place, key) {
+      const item = reads.get(place, key)
+      const { scope, owner } = place
+      recording()?.guard({ g: 'memory', place: { scope, owner }, key, memory: item?.no ?? null })
+      return item
+    },
+    put: (row, text) => wrote({ w: 'memory', row, text, words: wordsIn(text, 'log') }),
+    remove: ({ scope, owner }, key) => wrote({ w: 'forget-memory', place: { scope, owner }, key }),
+    expire: before => wrote({ w: 'expire-memory', before }),
+    putVector(vector, model) {
+      const bytes = Buffer.from(vectorBytes(vector)).toString('base64')
+      wrote({ w: 'memory-vector', no: vector.no, model, dimension: vector.vector.length, vector: bytes })
     },
   }
 }

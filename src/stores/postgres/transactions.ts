@@ -127,6 +127,11 @@ export class PostgresTransactions implements Transactions {
     })
   }
 
+  /** The name under which this process appends, once it does. */
+  get writer(): string | null {
+    return this.#writer
+  }
+
   read<T>(work: (tables: Tables) => T): Promise<T> {
     return this.#reads.read(work)
   }

@@ -70,7 +70,12 @@ export class Recording {
     return this.writes.length === 0
   }
 
+  /** A step has one guard, of the head that its entry moves: then both are one statement. */
   item(): Item {
-    return { guards: this.guards, writes: this.writes }
+    const [guard, another] = this.guards
+    const [entry] = this.writes
+    const isStep = guard?.g === 'head' && guard.fence !== null && another === undefined
+    if (!isStep || entry?.w !== 'entry' || entry.no !== guard.no) return { guards: this.guards, writes: this.writes }
+    return { guards: [], writes: [{ ...entry, held: guard }, ...this.writes.slice(1)] }
   }
 }

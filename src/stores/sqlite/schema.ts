@@ -317,6 +317,40 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'what workers say of themselves',
     statements: ["ALTER TABLE owners ADD COLUMN about TEXT NOT NULL DEFAULT ''"],
   },
+  {
+    number: 11,
+    name: 'memory by key',
+    statements: [
+      `CREATE TABLE memories (
+        memory_no INTEGER PRIMARY KEY AUTOINCREMENT,
+        scope TEXT NOT NULL CHECK (${oneOf('scope', 'plan', 'project', 'user')}),
+        owner TEXT NOT NULL,
+        key TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        expires_at INTEGER,
+        body TEXT NOT NULL,
+        text TEXT NOT NULL,
+        UNIQUE (scope, owner, key)
+      ) STRICT`,
+      'CREATE INDEX memories_by_owner ON memories (scope, owner)',
+      'CREATE INDEX memories_by_end ON memories (expires_at) WHERE expires_at IS NOT NULL',
+      `CREATE VIRTUAL TABLE memory_words USING fts5 (text, content = '', contentless_delete = 1, prefix = '2 3 4',
+        tokenize = 'unicode61 remove_diacritics 2')`,
+      `CREATE TABLE memory_vectors (
+        vector_no INTEGER PRIMARY KEY AUTOINCREMENT,
+        memory_no INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE,
+        model TEXT NOT NULL,
+        dimension INTEGER NOT NULL,
+        vector BLOB NOT NULL,
+        UNIQUE (memory_no, model)
+      ) STRICT`,
+      // So that no item can be found by words of another one.
+      `CREATE TRIGGER memory_words_put AFTER INSERT ON memories BEGIN
+        INSERT INTO memory_words (rowid, text) VALUES (new.memory_no, new.text); END`,
+      `CREATE TRIGGER memory_words_drop AFTER DELETE ON memories BEGIN
+        DELETE FROM memory_words WHERE rowid = old.memory_no; END`,
+    ],
+  },
 ]
 
 /** Added to the schema number of a store that holds half a copy, so that every program refuses it. */

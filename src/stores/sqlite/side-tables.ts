@@ -1,6 +1,8 @@
 // Tables beside the plans, in SQLite: owners, claims, output, sessions and goals, idempotency keys, reservations.
 
 import type { Millis, PlanId } from '../../domain/id.ts'
+import { type MemoryTable, vectorBytes } from '../memories.ts'
+import { sqlMemories } from '../sql/memories.ts'
 import {
   CLAIM,
   CLAIM_AND_PLAN,
@@ -243,6 +245,29 @@ export function sqliteHalts(sql: Connection, wrote: () => void): HaltTable {
     },
     remove() {
       run('DELETE FROM halts', [])
+    },
+  }
+}
+
+export function sqliteMemories(sql: Connection, wrote: () => void): MemoryTable {
+  const run = writer(sql, wrote)
+  return {
+    ...sqlMemories(sql),
+    put({ scope, owner, key, at, expiresAt, body }, text) {
+      run('DELETE FROM memories WHERE scope = ? AND owner = ? AND key = ?', [scope, owner, key])
+      const insert = 'INSERT INTO memories (scope, owner, key, at, expires_at, body, text) VALUES (?, ?, ?, ?, ?, ?, ?)'
+      run(insert, [scope, owner, key, at, expiresAt, body, text])
+    },
+    remove({ scope, owner }, key) {
+      run('DELETE FROM memories WHERE scope = ? AND owner = ? AND key = ?', [scope, owner, key])
+    },
+    expire(before) {
+      run('DELETE FROM memories WHERE expires_at <= ?', [before])
+    },
+    putVector(vector, model) {
+      const text = `INSERT OR REPLACE INTO memory_vectors (memory_no, model, dimension, vector)
+        SELECT memory_no, ?, ?, ? FROM memories WHERE memory_no = ?`
+      run(text, [model, vector.vector.length, vectorBytes(vector), vector.no])
     },
   }
 }

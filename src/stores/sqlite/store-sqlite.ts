@@ -34,6 +34,7 @@ import {
   sqliteClaims,
   sqliteHalts,
   sqliteLogs,
+  sqliteMemories,
   sqliteOnce,
   sqliteOwners,
   sqliteReservations,
@@ -180,6 +181,7 @@ export function tablesOn(connection: Connection, recent?: Recent): Tables & { re
     streams: sqliteStreams(connection, wrote),
     once: sqliteOnce(connection, wrote),
     index: sqliteIndex(connection, wrote),
+    memories: sqliteMemories(connection, wrote),
     upkeep: sqliteUpkeep(connection, () => {
       wrote()
       journal.forget()

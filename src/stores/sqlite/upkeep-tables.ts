@@ -44,6 +44,9 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
           FROM plans p JOIN last_entries e USING (plan_no) WHERE p.plan_no = ?`)
         .run(at, no)
       sql.prepare('DELETE FROM doc_words WHERE rowid IN (SELECT doc_no FROM docs WHERE plan_no = ?)').run(no)
+      sql
+        .prepare("DELETE FROM memories WHERE scope = 'plan' AND owner = (SELECT id FROM plans WHERE plan_no = ?)")
+        .run(no)
       sql.prepare('DELETE FROM log_words WHERE rowid IN (SELECT seq FROM task_logs WHERE plan_no = ?)').run(no)
       for (const table of OF_A_PLAN) sql.prepare(`DELETE FROM ${table} WHERE plan_no = ?`).run(no)
       return { entries: count as number, bytes: bytes as number }

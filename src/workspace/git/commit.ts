@@ -96,8 +96,10 @@ export async function createCommit(repository: Repository, wanted: NewCommit): P
   return await repository.line(['commit-tree', ...parents, '-F', '-', wanted.tree], { env, stdin: wanted.message })
 }
 
-export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key' | 'for' | 'result'>): Trailers {
-  const { plan, name, actor, key, result } = request
+export function trailersOf(
+  request: Owner & Pick<CommitRequest, 'actor' | 'key' | 'attempt' | 'for' | 'result'>,
+): Trailers {
+  const { plan, name, actor, key, attempt, result } = request
   const task = request.for ?? request.task
   return {
     plan,
@@ -105,6 +107,7 @@ export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key' 
     actor,
     task,
     key,
+    attempt,
     result,
   }
 }

@@ -5,9 +5,11 @@
 import type { Actor, Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { Failure, GitStanding } from '../../domain/result.ts'
 import type { FileStamps } from '../files/folder-removal.ts'
+import type { Blame, BlameRequest } from './blame.ts'
 import type { GitOperation, RefOperation } from './operation-list.ts'
 
 export * from './bisect.ts'
+export type * from './blame.ts'
 export * from './message.ts'
 export * from './operation-list.ts'
 export * from './pr-text.ts'
@@ -57,6 +59,8 @@ export interface Git {
   rollback(request: RollbackRequest): Promise<RolledBack>
   /** The commits after the good one up to the bad one; the good one first, if requested. */
   commitsBetween(request: CommitRange): Promise<GitAnswer<readonly CommitLine[]>>
+  /** The commits behind lines of a file at HEAD; null if HEAD has no such file. */
+  blame(request: BlameRequest): Promise<GitAnswer<Blame | null>>
   diffstat(request: { readonly from: string; readonly to: string }): Promise<GitAnswer<readonly FileStat[]>>
 }
 
@@ -119,6 +123,8 @@ export interface CommitRequest extends Owner {
   readonly ignored?: 'commit' | 'leave'
   /** Idempotency key: a commit that carries it is found instead. */
   readonly key?: string
+  /** Which attempt of the visit wrote it, for the trailer. */
+  readonly attempt?: number
   /** The blob with the result, so that the work of an existing commit need not be repeated. */
   readonly result?: string
   /** `stage` also records the paths in the index where the branch is checked out: for worktrees of ours. */

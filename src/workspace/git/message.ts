@@ -46,6 +46,8 @@ export interface Trailers {
   readonly task?: TaskName
   readonly actor: Actor
   readonly key?: string
+  /** The attempt of the visit that the key names. */
+  readonly attempt?: number
   readonly result?: string
 }
 
@@ -57,10 +59,39 @@ export function withTrailers(message: string, trailers: Trailers): string {
     ...(trailers.task === undefined ? [] : [`Planfold-Task: ${oneLine(trailers.task)}`]),
     `Planfold-Actor: ${oneLine(trailers.actor)}`,
     ...(trailers.key === undefined ? [] : [`Planfold-Key: ${oneLine(trailers.key)}`]),
+    ...(trailers.attempt === undefined ? [] : [`Planfold-Attempt: ${trailers.attempt}`]),
     ...(trailers.result === undefined ? [] : [`Planfold-Result: ${oneLine(trailers.result)}`]),
   ]
   return `${text === '' ? 'chore(plan): work' : text}\n\n${written.join('\n')}\n`
 }
+
+/** What the trailers of a commit say. Anybody can write such a commit, so it is a claim until a store confirms it. */
+export interface SignedTrailers {
+  readonly plan: string
+  readonly name: string
+  readonly task: string | null
+  readonly visit: number | null
+  readonly attempt: number | null
+  readonly actor: string | null
+}
+
+/** Null for a commit that Planfold did not make. */
+export function trailersIn(message: string): SignedTrailers | null {
+  const last = message
+    .trimEnd()
+    .split(/\n\s*\n/)
+    .at(-1)!
+  const value = (key: string): string | null =>
+    new RegExp(`^Planfold-${key}: (.*)$`, 'm').exec(last)?.[1]?.trim().slice(0, VALUE_MAX) ?? null
+  const [name, plan] = (value('Plan') ?? '').split(' ')
+  if (!name || !plan) return null
+  const number = (text: string | null | undefined): number | null =>
+    /^\d{1,9}$/.test(text ?? '') ? Number(text) : null
+  const visit = number(value('Key')?.split('/').at(-1))
+  return { plan, name, task: value('Task'), visit, attempt: number(value('Attempt')), actor: value('Actor') }
+}
+
+const VALUE_MAX = 500
 
 export function oneLine(text: string): string {
   return text

@@ -8,6 +8,7 @@ import type { GitStanding } from '../../domain/result.ts'
 import type { Variables } from '../../safety/environment.ts'
 import { failureOf, ignoring, refuse } from '../../safety/safety-refusal.ts'
 import { pathText } from '../files/path-text.ts'
+import { blame } from './blame.ts'
 import { createTag, ensureBranch } from './branch.ts'
 import { commitPaths } from './commit.ts'
 import type { CommitLine, CommitRange, FileStat, Git, GitAnswer, Oid, RolledBack, ScratchRequest } from './git.ts'
@@ -249,6 +250,7 @@ export function openGit(options: RepositoryOptions): Git {
       return answer.ok ? answer.value : { ok: false, failure: answer.failure, done: [], steps: [] }
     },
     commitsBetween: request => ask(repository => commitsBetween(repository, request)),
+    blame: request => ask(repository => blame(repository, request)),
     diffstat: request => ask(repository => diffstat(repository, request)),
   }
 }

@@ -13,7 +13,7 @@ import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn } from '../
 import { refuseUnreadablePolicy } from '../../plan-file.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
-import { briefingLines } from '../../text/briefing-text.ts'
+import { briefingLines, judgedLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 
 // `planfold retry PLAN TASK`: runs again an ended task (a new visit, which reopens an ended plan), one that waits for its next
@@ -167,6 +167,7 @@ export async function claim(
     const card = await composed.engine.ask({ type: 'task', plan, task: held.task })
     const briefing = await composed.engine.ask({ type: 'briefing', plan, task: held.task })
     const place = (await composed.engine.ask({ type: 'summary', plan }))?.place ?? null
+    const work = await composed.engine.ask({ type: 'judgedWork', plan, task: held.task })
     const reported = Object.entries(briefing?.outputs ?? {}).flatMap(([output, { from }]) =>
       from === 'report' ? [` --output ${escapeForTerminal(output)}=…`] : [],
     )
@@ -177,12 +178,13 @@ export async function claim(
       `planfold report ${of} --status done -m 'how you know'${reported.join('')}`,
       `planfold report ${of} --status failed -m 'what went wrong'`,
     ].map(line => withDir(context, line))
-    answer(context, { plan, name, version, ...held, card, briefing, place, next }, () => [
+    answer(context, { plan, name, version, ...held, card, briefing, work, place, next }, () => [
       ...(target === null ? [`plan   ${name}`] : []),
       `task   ${held.task}${card?.title == null ? '' : `  ${escapeForTerminal(card.title)}`}`,
       `token  ${held.token}`,
       ...(place === null ? [] : [`folder ${escapeForTerminal(place)}`]),
       ...(briefing === null ? [] : briefingLines(briefing, context.paint)),
+      ...judgedLines(work, context.paint),
     ])
     printNote(context, `yours for ${elapsed(held.expiresInMs)}; keep it with: ${keep}`)
     printNote(

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { eachPlace, type Place, type Said } from '../../place.fixture.ts'
 import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
+import { show } from '../plans/show.ts'
 import { status } from '../plans/status.ts'
 import { answerAny, answerQuestion, choose, pushBack } from './answer.ts'
 import { approve, reject } from './approve.ts'
@@ -46,6 +47,33 @@ tasks:
     const said = await says(context => approve(context, 'p', 'g', { message: 'they are' }))
     expect(said.stdout).toContain('plan completed')
   })
+})
+
+it('reviewers, affected people and a claimed approval are shown with the plan and at its gates, and approve nothing', async () => {
+  await place.write(
+    'plan.yaml',
+    `planfold: 1
+name: p
+reviewers: [ana]
+impacted: [checkout users]
+approval: { by: [Ana], date: 2026-10-01 }
+tasks: [{ id: g, gate: { type: approval, role: reviewer } }]
+`,
+  )
+  const asked = await says(context => run(context, 'plan.yaml', { start: true }))
+  const lines = [
+    'reviewers: ana',
+    'impacted: checkout users',
+    'claimed, not an approval here: "approved by Ana (2026-10-01)", says the plan written by ',
+  ]
+  for (const line of lines) expect(asked.stdout).toContain(line)
+  const [plan, gate] = [
+    await says(context => show(context, 'p', undefined)),
+    await says(context => show(context, 'p', 'g')),
+  ]
+  for (const line of lines) expect([plan.stdout.includes(line), gate.stdout.includes(line)]).toEqual([true, true])
+  const refused = await says(context => approve(context, 'p', 'g', { message: 'it says so' }))
+  expect(refused.stderr).toContain("only the role 'reviewer' (ana) may decide about 'g'")
 })
 
 describe('a decision', () => {

@@ -93,6 +93,7 @@ describe('an answer by id', () => {
           watch: o => engine.watch(o),
           close: () => engine.close(),
           killSwitch: engine.killSwitch,
+          memory: engine.memory,
           sessions: engine.sessions,
           goals: engine.goals,
         },

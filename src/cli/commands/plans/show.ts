@@ -10,6 +10,7 @@ import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { type CountedDecision, decisionWords } from '../../../domain/network-decision.ts'
 import { failedText, numberOf } from '../../../domain/phrases.ts'
 import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import { peopleLines } from '../../../domain/policy/plan-roles.ts'
 import type { TestRun } from '../../../domain/result.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
 import { ENDED } from '../../../domain/status.ts'
@@ -30,7 +31,7 @@ import { dateAndTime, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief, briefLines } from '../../terminal/one-line.ts'
 import { type Paint, symbol, tint } from '../../terminal/paint.ts'
 import { cut, table } from '../../terminal/table.ts'
-import { briefingLines, leftLines } from '../../text/briefing-text.ts'
+import { briefingLines, judgedLines, leftLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 import {
   asked,
@@ -159,6 +160,7 @@ async function showPlan(
         const shown = all ? indentedLines(text, 15) : briefLines(text, 2)
         return `  ${paint.dim(name.padEnd(12))} ${shown}`
       }),
+      ...peopleLines(summary.people ?? {}).map(line => `  ${escapeForTerminal(line)}`),
       ...(summary.place === null ? [] : [`  works in ${escapeForTerminal(summary.place)}`]),
       '',
       head,
@@ -219,7 +221,8 @@ async function showTask(
   const briefing = removed === null ? await engine.ask({ type: 'briefing', plan, task }) : null
   const summary = await engine.ask({ type: 'summary', plan })
   const waiting = summary?.waiting.find(each => each.task === task) ?? null
-  const asks = waiting === null ? [] : await askedLines(context, engine, summary!.name, waiting, options)
+  const asks = waiting === null ? [] : await askedLines(context, engine, summary!, waiting, options)
+  const work = waiting === null ? null : await engine.ask({ type: 'judgedWork', plan, task })
   const inWork = (summary?.asked ?? []).filter(each => each.task === task)
   const questions = inWork.length === 0 ? [] : askedInWork(summary!.name, inWork, context.paint)
   const page = removed === null ? await engine.ask({ type: 'taskPage', plan, task }) : null
@@ -244,6 +247,7 @@ async function showTask(
     ...(programs.length === 0 ? {} : { programs }),
     network,
     preview: preview?.text ?? null,
+    ...(work === null ? {} : { work }),
     briefing,
     removed: whenGone(removed),
   }
@@ -262,7 +266,7 @@ async function showTask(
           preview: data.preview,
           briefing,
           removed,
-          asks: [...asks, ...questions],
+          asks: [...judgedLines(work, context.paint), ...asks, ...questions],
           isFree,
           spent,
           programs,
@@ -297,7 +301,7 @@ async function shownTo(engine: Engine, waiting: Waiting | null): Promise<Shown |
 async function askedLines(
   context: Context,
   engine: Engine,
-  plan: string,
+  { name: plan, people = {} }: Summary,
   waiting: Waiting,
   { all = false }: ShowOptions,
 ): Promise<readonly string[]> {
@@ -317,6 +321,7 @@ async function askedLines(
   return [
     '',
     paint.yellow(asked(waiting)),
+    ...peopleLines(people).map(line => `  ${escapeForTerminal(line)}`),
     ...(formOf(asks) ?? []).map(field => `  ${fieldWords(field)}`),
     ...('show' in asks ? (asks.show ?? []) : []).flatMap(shownLines).map(line => `  ${line}`),
     ...verdictLines(waiting.evidence ?? []).map(line => `  ${line}`),

@@ -1,8 +1,9 @@
 // `planfold summary PLAN --form handoff`: a short readme and a postmortem, made from the journal. Printed, or written into a folder; files that
 // are not ours are never written over unasked.
 
-import { mkdir, open, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
+import type { PlanId } from '../../../domain/id.ts'
 import { type ArtifactFile, artifactFiles } from '../../../domain/views/handoff.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { plainText } from '../../../safety/text/markdown.ts'
@@ -30,12 +31,17 @@ export async function handoff(context: Context, word: string | undefined, option
       const folder = resolve(context.cwd, out)
       await demandOutside(folder, stateDir)
       for (const [file, text] of documents) if (options.force !== true) await demandOurs(join(folder, file), text)
+      if (options.force !== true) await demandNoOther(folder)
       await mkdir(folder, { recursive: true })
-      for (const [file, text] of documents) {
+      const kept = new Set(
+        (await engine.ask({ type: 'board', plan }))?.flatMap(one => (one.confidential ? [one.name] : [])),
+      )
+      const facts = { ...report, tasks: report.tasks.filter(({ task }) => !kept.has(task)) }
+      for (const [file, text] of [...documents, ...(await records(engine, plan))]) {
         await replace(join(folder, file), text)
         written.push(join(folder, file))
       }
-      written.push(...(await writeArtifacts(engine, folder, artifactFiles(report))))
+      written.push(...(await writeArtifacts(engine, { plan, folder }, artifactFiles(facts))))
     }
     answer(context, { ...report, written }, () =>
       written.length > 0
@@ -74,17 +80,42 @@ async function whereItIs(path: string): Promise<string> {
   return there ?? join(await whereItIs(dirname(path)), basename(path))
 }
 
+/** The plan, and its journal as the audit trail shows it: each line with the hash of its entry, values of outputs as hashes. */
+async function records(engine: Engine, plan: PlanId): Promise<readonly (readonly [string, string])[]> {
+  const [current, trail] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'audit', plan })]
+  const { printYaml } = await import('../../../format/plan/print.ts')
+  return [
+    ...(current === null ? [] : [['plan.yaml', printYaml(current.definition)] as const]),
+    ...(trail === null
+      ? []
+      : [['journal.jsonl', trail.lines.map(line => `${JSON.stringify(line)}\n`).join('')] as const]),
+  ]
+}
+
+/** A plan file or journal without our README beside it is someone else's. */
+async function demandNoOther(folder: string): Promise<void> {
+  const names = new Set(await readdir(folder).catch(() => []))
+  const other = ['plan.yaml', 'journal.jsonl'].find(name => names.has(name))
+  if (other === undefined || names.has('README.md')) return
+  throw new CliError(
+    EXIT.refused,
+    'exists',
+    `'${join(folder, other)}' was not written by a handoff`,
+    'choose another folder, or overwrite it with --force',
+  )
+}
+
 /** Named by their hash, so an existing file with that name and those bytes is kept; anything else is replaced. */
 async function writeArtifacts(
   engine: Engine,
-  folder: string,
+  { plan, folder }: { readonly plan: PlanId; readonly folder: string },
   files: readonly ArtifactFile[],
 ): Promise<readonly string[]> {
   if (files.length > 0) await mkdir(join(folder, 'artifacts'), { recursive: true })
   const written: string[] = []
   for (const { sha256, path } of files) {
-    const bytes = await engine.ask({ type: 'blob', sha256 })
-    // Collected since: the document still names it by its hash.
+    const bytes = await engine.ask({ type: 'artifact', plan, sha256 })
+    // Its time is over, or it was collected: the document still names it by its hash.
     if (bytes === null) continue
     await replace(join(folder, path), bytes)
     written.push(join(folder, path))

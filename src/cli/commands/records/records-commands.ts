@@ -1,9 +1,9 @@
-// The options and help of the commands that report: inbox, audit, summary.
+// The options and help of the commands that report: inbox, audit, memory, summary.
 
 import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { collectValues, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
+import { collectValues, count, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 import type { InboxAnswerOptions } from '../people/inbox.ts'
 import { since } from '../plans/log.ts'
 
@@ -21,6 +21,22 @@ const wordIn =
 export function addAuditing(program: Command, act: Act): void {
   addInbox(program, act)
   addAudit(program, act)
+  addMemory(program, act)
+
+  program
+    .command('why')
+    .description('show which task, person or commit stands behind a line of a file, and how to undo it')
+    .argument('<file>', 'FILE or FILE:LINE')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold why src/client.ts:120
+  planfold why src/client.ts
+
+Lines are followed through later edits, renames, rollbacks and undo. In a clone without Planfold's data, the commits answer.`,
+    )
+    .action(act(async () => (await import('./why.ts')).why))
 
   program
     .command('summary')
@@ -42,7 +58,10 @@ export function addAuditing(program: Command, act: Act): void {
         .argParser(since)
         .default({ agoMs: DAY_MS }, '24h'),
     )
-    .option('--out <path>', 'handoff: write README.md, POSTMORTEM.md and artifacts to this folder; pr: to this file')
+    .option(
+      '--out <path>',
+      'handoff: write README.md, POSTMORTEM.md, plan, journal and artifacts to this folder; pr: to this file',
+    )
     .addOption(new Option('--write <path>', 'the same as --out').hideHelp())
     .option('-f, --force', 'handoff: overwrite files that Planfold did not write')
     .option('--create', 'pr: create the pull request with gh; the branch must be pushed already')
@@ -137,4 +156,32 @@ Examples:
     .requiredOption('--key-file <file>', KEY)
     .option('--out <file>', 'write the signature to this new file (default: standard output)')
     .action(act(async () => (await import('./audit.ts')).seal))
+}
+
+function addMemory(program: Command, act: Act): void {
+  const memory = program
+    .command('memory')
+    .description('show what earlier plans teach: what people decided, and lessons that still hold')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold memory decisions
+  planfold memory decisions release --json
+  planfold memory propose release@14
+  planfold memory lessons --file src/client.ts`,
+    )
+  wordIn(memory)('decisions', 'list what people decided at gates, about questions and about proposals, newest first')
+    .argument('[plan]', `${PLAN} (default: all plans)`)
+    .addOption(new Option('--limit <number>', 'at most so many').argParser(count).default(20))
+    .action(act(async () => (await import('./memory.ts')).decisions))
+  wordIn(memory)('propose', 'propose to write a decision into AGENTS.md; a person approves the diff')
+    .argument('<decision>', 'id of the decision, as listed')
+    .action(act(async () => (await import('./memory.ts')).propose))
+  wordIn(memory)(
+    'lessons',
+    'list what was said about work in earlier plans: valid, doubtful (moved) or dropped (changed since)',
+  )
+    .option('--file <path>', 'only those about this file, relative to the workspace')
+    .action(act(async () => (await import('./memory.ts')).lessons))
 }

@@ -63,7 +63,7 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
       ...(pruned.held === 0
         ? []
         : [
-            `${numberOf(pruned.held, 'plan stays', 'plans stay')}: they have recent file backups (planfold undo files PLAN)`,
+            `${numberOf(pruned.held, 'plan stays', 'plans stay')}: they have recent file backups (planfold undo files PLAN) or artifacts that are kept forever (planfold artifact list PLAN)`,
           ]),
     ])
     return EXIT.done

@@ -12,6 +12,8 @@ export interface ShownState {
   readonly word: string
   /** The status whose symbol and colour it has. */
   readonly sign: PlanStatus | TaskStatus | 'partly'
+  /** With the word `waiting`: for a person's answer, another plan's files, the worker that claimed a task, a claim, or a time. */
+  readonly waitsFor?: 'you' | 'plan' | 'worker' | 'claim' | 'time'
 }
 
 export interface PlanFacts {
@@ -50,11 +52,12 @@ export function planState({ summary, board, isDriven, held = [] }: PlanFacts, sa
   if (first !== undefined && running.length === 0 && !ready && waiting.length === 0 && held.length === 0) {
     const reason = say(first.reason ?? '')
     const word = reason.length <= WORD_MAX ? reason : 'waiting'
-    return { words: `${isDriven ? 'waiting' : 'not running'}: ${first.name} ${reason}`, word, sign: 'waiting' }
+    const words = `${isDriven ? 'waiting' : 'not running'}: ${first.name} ${reason}`
+    return { words, word, sign: 'waiting', waitsFor: 'time' }
   }
   const for_ = waitsFor({ waiting, board, held, free }, say)
   if (for_ !== null && !(ready && held.length === 0))
-    return { words: `waiting for ${for_}`, word: 'waiting', sign: 'waiting' }
+    return { words: `waiting for ${for_.words}`, word: 'waiting', sign: 'waiting', waitsFor: for_.what }
   return isDriven ? RUNNING : { words: 'not running', word: 'not running', sign: 'paused' }
 }
 
@@ -78,13 +81,20 @@ interface Waits extends Required<Pick<PlanFacts, 'board' | 'held'>> {
   readonly free: readonly Pick<Card, 'name'>[]
 }
 
-function waitsFor({ waiting, board, held, free }: Waits, say: Say): string | null {
+interface WaitsFor {
+  readonly what: NonNullable<ShownState['waitsFor']>
+  readonly words: string
+}
+
+function waitsFor({ waiting, board, held, free }: Waits, say: Say): WaitsFor | null {
   const [first] = waiting
-  if (first !== undefined) return `${ASKED[first.asks.type]} (${few(waiting.map(({ task }) => task))})`
-  if (held.length > 0) return 'another plan'
+  if (first !== undefined)
+    return { what: 'you', words: `${ASKED[first.asks.type]} (${few(waiting.map(({ task }) => task))})` }
+  if (held.length > 0) return { what: 'plan', words: 'another plan' }
   const [claimed] = board.filter(({ claimedBy }) => claimedBy !== null)
-  if (claimed !== undefined) return `${say(claimed.claimedBy ?? '')} (${claimed.name})`
-  return free.length === 0 ? null : `an agent or a person to claim ${few(free.map(({ name }) => name))}`
+  if (claimed !== undefined) return { what: 'worker', words: `${say(claimed.claimedBy ?? '')} (${claimed.name})` }
+  if (free.length === 0) return null
+  return { what: 'claim', words: `an agent or a person to claim ${few(free.map(({ name }) => name))}` }
 }
 
 const ASKED: { readonly [asks in Waiting['asks']['type']]: string } = {

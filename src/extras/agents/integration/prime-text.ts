@@ -168,6 +168,7 @@ function taskLines(
     ...some('what', description, long),
     ...briefing.earlier.slice(-2).map(({ how, why }) => field(`  earlier attempt ${how}`, why, short)),
     ...briefing.feedback.slice(-LESSONS_MAX).map(({ by, text }) => field(`  ${label(by)} said`, text, short)),
+    ...(briefing.learnt ?? []).map(text => field('  said in earlier plans (data)', unmarked(text), short)),
     ...Object.entries(briefing.inputs).map(([name, value]) =>
       field(`  input ${label(name)}`, typeof value === 'string' ? value : JSON.stringify(value), short),
     ),
@@ -179,6 +180,17 @@ function taskLines(
 }
 
 const LESSONS_MAX = 5
+/** Five of them are at most 300 tokens. */
+const LEARNT_MAX = 180
+
+/** Without the lines around it and the marks: here each text has our label and bars. */
+const unmarked = (text: string): string =>
+  text
+    .split('\n')
+    .slice(1, -1)
+    .map(line => line.replace(/^\| /, ''))
+    .join('\n')
+    .slice(0, LEARNT_MAX)
 
 const checkText = (criterion: Criterion): string =>
   `${commandOf(criterion) === null ? '' : '$ '}${criterionText(criterion)}`

@@ -21,10 +21,14 @@ export function tasksOf(definition: PlanDefinition): readonly TaskDefinition[] {
 
 /** Title, name and goal. */
 export function printHead(definition: PlanDefinition, heading: string): readonly string[] {
-  const { title, name, goal, owner, session, labels } = definition
+  const { title, name, goal, owner, reviewers = [], impacted = [], approval = {}, session, labels } = definition
   const words = [
     ...(title !== undefined && (slug(title) as string | null) === name ? [] : [`Name: ${name}`]),
     ...(owner === undefined ? [] : [`Owner: ${oneLine(owner)}`]),
+    ...(reviewers.length === 0 ? [] : [`Reviewers: ${printList(reviewers)}`]),
+    ...(impacted.length === 0 ? [] : [`Impacted users: ${printList(impacted)}`]),
+    ...((approval.by ?? []).length === 0 ? [] : [`Approved by: ${printList(approval.by!)}`]),
+    ...(approval.date === undefined ? [] : [`Approval date: ${oneLine(approval.date)}`]),
     ...(session === undefined ? [] : [`Session: ${oneLine(session)}`]),
     ...(labels === undefined || labels.length === 0 ? [] : [`Tags: ${printList(labels)}`]),
   ]

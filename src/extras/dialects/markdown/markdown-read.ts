@@ -13,6 +13,7 @@ import type { Source } from '../../../format/text/source.ts'
 import { statusWords } from '../../../format/text/status-words.ts'
 import { DocumentBuilder, NOT_CLAIMED } from '../document-builder.ts'
 import { idsFor } from '../names.ts'
+import { namesIn, PEOPLE_KEYS } from '../plan-people.ts'
 import { EDGES_MAX, edgesByRank, needsByRank, References } from '../planstore/plan-steps-order.ts'
 import { readCriterionLine } from '../planstore/plan-steps-words.ts'
 import { markdownLines } from './markdown-lines.ts'
@@ -291,18 +292,32 @@ function readHead(draft: DocumentBuilder, sections: readonly Section[]): JsonObj
     head.flatMap(({ body }) => body),
     PLAN_WORDS,
   )
+  const about = readBody(
+    sections.filter(section => !head.includes(section) && isAboutPeople(section)).flatMap(({ body }) => body),
+    PLAN_WORDS,
+  ).words
   const name = title === null ? null : slug(title)
   const plan: { [key: string]: Json } = {
     ...(title === null ? {} : { title }),
     ...(prose === null ? {} : { goal: prose }),
     ...(name === null ? {} : { name }),
   }
-  for (const [key, { value, at }] of words) {
-    plan[key] = value
+  for (const [key, { value, at }] of new Map([...about, ...words])) {
+    if (key === 'approvedBy' || key === 'approvedOn') continue
+    const said = PEOPLE_KEYS.includes(key) ? namesIn(value) : value
+    if (said === null) continue
+    plan[key] = said
     draft.trace.mark([key], { line: at, column: 1 })
   }
+  const [by, date] = ['approvedBy', 'approvedOn'].map(key => namesIn((words.get(key) ?? about.get(key))?.value))
+  if (by != null || date != null)
+    plan.approval = { ...(by == null ? {} : { by }), ...(date == null ? {} : { date: date[0]! }) }
   return plan
 }
+
+/** Words of a plan are read in sections about people, too: `### 4. Stakeholders and reviewers`, `### Approval`. */
+const isAboutPeople = ({ title, entries }: Section): boolean =>
+  entries.length === 0 && /^(?:\d+[.)][ \t]*)?(?:stakeholders|reviewers|approval)\b/i.test(title)
 
 /** `# Plan: Dark mode` is called `Dark mode`. */
 function titleOf(text: string): string | null {
@@ -321,7 +336,8 @@ function sectionsKept(sections: readonly Section[], kind: Kind): readonly JsonOb
   const head = headOf(sections)
   return sections.flatMap((section, index) => {
     if (head.includes(section)) return []
-    const { prose } = readBody(section.body, [])
+    const { prose, words } = readBody(section.body, isAboutPeople(section) ? PLAN_WORDS : [])
+    if (prose === null && words.size > 0) return []
     const above = (sections[index + 1]?.level ?? 0) > section.level
     const empty = section.entries.length === 0 && section.criteria.length === 0 && !above && section.title !== ''
     if (prose === null && !empty) return []

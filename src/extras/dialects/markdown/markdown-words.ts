@@ -32,7 +32,11 @@ export const TASK_WORDS: readonly Word[] = [
 
 export const PLAN_WORDS: readonly Word[] = [
   { key: 'name', names: ['Name'], kind: 'id' },
-  { key: 'owner', names: ['Owner'], kind: 'text' },
+  { key: 'owner', names: ['Owner', 'Owner(s)'], kind: 'text' },
+  { key: 'reviewers', names: ['Reviewers', 'Reviewers/Maintainers'], kind: 'list' },
+  { key: 'impacted', names: ['Impacted users', 'Impacted'], kind: 'list' },
+  { key: 'approvedBy', names: ['Approved by'], kind: 'list' },
+  { key: 'approvedOn', names: ['Approval date'], kind: 'text' },
   { key: 'session', names: ['Session'], kind: 'text' },
   { key: 'labels', names: ['Tags', 'Labels'], kind: 'list' },
 ]
@@ -68,7 +72,7 @@ export function readBody(lines: readonly BodyLine[], words: readonly Word[]): Bo
 }
 
 function wordIn(text: string, words: readonly Word[]): { readonly word: Word; readonly value: Json } | null {
-  const match = /^(?:[-*+] +)?(?:\*\*|__)?([A-Za-z][A-Za-z ]{1,19}?)(?:\*\*|__)? *:(?:\*\*|__)?(?: +|$)(.*)$/s.exec(
+  const match = /^(?:[-*+] +)?(?:\*\*|__)?([A-Za-z][A-Za-z ()/]{1,21}?)(?:\*\*|__)? *:(?:\*\*|__)?(?: +|$)(.*)$/s.exec(
     trimmed(text),
   )
   if (match === null) return null

@@ -49,7 +49,8 @@ export function printOutputs(task: TaskDefinition, shared: readonly JsonObject[]
   if (outputs === undefined) return {}
   const entries = Object.entries(outputs)
   const paths = entries.flatMap(([, source]) => (source.from === 'file' ? [source.file] : []))
-  if (paths.length === entries.length && paths.length > 0 && readAsWritten(namedPaths(paths), entries))
+  const isPlain = entries.every(([, source]) => Object.keys(traitsOf(source)).length === 0)
+  if (isPlain && paths.length === entries.length && paths.length > 0 && readAsWritten(namedPaths(paths), entries))
     return { outputs: paths }
   const known = new Set(shared.filter(one => isReport(outputs[one.name as string], one)).map(({ name }) => name))
   const aliases = isMap(extra?.outputs) ? extra.outputs : {}
@@ -58,7 +59,10 @@ export function printOutputs(task: TaskDefinition, shared: readonly JsonObject[]
   const written: Outputs = {}
   for (const [name, source] of entries) {
     if (source.from !== 'report') {
-      written[name] = source.from === 'file' ? { file: source.file } : { stdout: source.as }
+      written[name] = {
+        ...(source.from === 'file' ? { file: source.file } : { stdout: source.as }),
+        ...traitsOf(source),
+      }
       continue
     }
     const alias = artifactOf(aliases[name])
@@ -67,7 +71,11 @@ export function printOutputs(task: TaskDefinition, shared: readonly JsonObject[]
       continue
     }
     if (known.has(name)) continue
-    const { type, retention } = source
+    const { type, retention, kind, cites } = source
+    if (kind !== undefined || cites !== undefined) {
+      written[name] = { report: type ?? true, ...defined({ kind, retention, cites }) }
+      continue
+    }
     const others = isMap(more[name]) ? more[name] : {}
     artifacts.push({
       name,
@@ -147,6 +155,8 @@ function readAsWritten(named: Outputs, entries: readonly (readonly [string, Outp
     entries.every(([name], index) => names[index] === name && isMap(named[name]) && Object.hasOwn(named[name], 'file'))
   )
 }
+
+const traitsOf = ({ kind, type, retention, cites }: OutputSource) => defined({ kind, type, retention, cites })
 
 function sameSource(a: OutputSource | undefined, b: OutputSource): boolean {
   return JSON.stringify(a) === JSON.stringify(b)

@@ -29,10 +29,15 @@ describe('a gate of the plan that is no node', () => {
     expect([good(parsePlan(text)).definition, lost]).toEqual([definition, []])
   })
 
-  test('is refused where it has no id', () => {
-    const parsed = parsePlan(`${NODES}gates:\n  - checks: [Two sources agree]\n`)
+  test('is asked at the end where it has no id, and refused where its id cannot be read', () => {
+    const { definition } = good(parsePlan(`${NODES}gates:\n  - checks: [Two sources agree]\n  - { role: reviewer }\n`))
+    expect(definition.tasks.slice(-2).map(({ id, needs }) => [id, needs])).toEqual([
+      ['gate', ['b', 'c']],
+      ['gate-2', ['b', 'c']],
+    ])
+    const parsed = parsePlan(`${NODES}gates:\n  - { id: [], checks: [Two sources agree] }\n`)
     const told = parsed.ok ? [] : parsed.diagnostics.map(one => printDiagnostic(one))
-    expect(told[0]).toMatch(/^plan:7:\d+: error: this gate has no id of its own, so nobody would be asked at it/)
+    expect(told[0]).toMatch(/^plan:7:\d+: error: this gate has the id of another one/)
   })
 })
 

@@ -22,6 +22,7 @@ import {
   writtenIds,
 } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
+import { PEOPLE_KEYS, PEOPLE_WORDS, readPeople } from '../plan-people.ts'
 import { isText } from '../planstore/plan-steps-words.ts'
 import { listFault } from '../unknown-format.ts'
 import { printCriterion, readCriterion } from './criteria.ts'
@@ -72,6 +73,7 @@ const LAST: readonly string[] = ['artifacts', 'memory']
 const KEPT: readonly string[] = ['created_at', 'updated_at', 'description']
 const PLAN_KEYS: readonly string[] = [
   ...SAME,
+  ...PEOPLE_WORDS,
   ...KEPT,
   'plan_id',
   'state',
@@ -93,6 +95,7 @@ function read(source: Source): Reading {
   fields.put('planfold', 1)
   readName(fields, 'plan_id')
   fields.copy(SAME)
+  readPeople(fields)
   fields.keep(KEPT)
   readState(draft, fields)
   const done = fields.first(['done', 'success_criteria'])
@@ -103,7 +106,8 @@ function read(source: Source): Reading {
       done.key,
     )
   const written = fields.take('nodes') as readonly Json[]
-  const last = lastGates(written, listOf(map.gates ?? []))
+  const gates = namedGates(written, listOf(map.gates ?? []))
+  const last = lastGates(written, gates)
   const nodes = [...written, ...last.map(({ node }) => node)]
   const names = new Names(nodes.map(node => (isMap(node) ? node.id : undefined)))
   const made = nodes.flatMap(node => [...new Set(produces(node))])
@@ -111,7 +115,7 @@ function read(source: Source): Reading {
     names,
     prefix: '',
     artifacts: artifactsFrom(fields.said('artifacts'), id => String(id)),
-    gates: readGates(draft, fields, names),
+    gates: readGates(draft, fields, gates, names),
     produced: new Set([...made, ...artifactNames(fields.said('artifacts'))]),
     shared: repeated(made),
   }
@@ -170,6 +174,18 @@ function readState(draft: DocumentBuilder, fields: Fields): void {
   if (!word.ok) draft.refuse({ path: ['state'], message: word.message, hint: word.hint })
 }
 
+/** A gate without an id names no node; it gets an id of its own. */
+function namedGates(nodes: readonly Json[], gates: readonly Json[]): readonly Json[] {
+  const taken = new Set([...nodes, ...gates].filter(isMap).map(({ id }) => String(id)))
+  return gates.map(gate => {
+    if (!isMap(gate) || gate.id !== undefined) return gate
+    let [id, number] = ['gate', 1]
+    while (taken.has(id)) id = `gate-${++number}`
+    taken.add(id)
+    return { id, ...gate }
+  })
+}
+
 /** Gates of the plan that are no node: each comes after every node that no other one waits for or leads to. */
 function lastGates(nodes: readonly Json[], gates: readonly Json[]) {
   const maps = nodes.filter(isMap)
@@ -189,17 +205,17 @@ function lastGates(nodes: readonly Json[], gates: readonly Json[]) {
 }
 
 /** The plan's `gates` by the node they guard. One that cannot be asked at is refused: nobody would see that it was passed over. */
-function readGates(draft: DocumentBuilder, fields: Fields, names: Names) {
+function readGates(draft: DocumentBuilder, fields: Fields, list: readonly Json[], names: Names) {
   const gates = new Map<string, { readonly at: Path; readonly gate: JsonObject }>()
   const written = fields.take('gates')
-  for (const [index, gate] of (written === undefined ? [] : listOf(written)).entries()) {
+  for (const [index, gate] of list.entries()) {
     if (isMap(gate) && gate.id !== undefined && names.has(gate.id) && !gates.has(String(gate.id)))
       gates.set(String(gate.id), { at: ['gates', index], gate })
     else
       draft.refuse({
         path: isList(written) ? ['gates', index] : ['gates'],
-        message: 'this gate has no id of its own, so nobody would be asked at it',
-        hint: "give it the 'id' of a node, or a new one: then it is asked at the end",
+        message: 'this gate has the id of another one, or none that can be read, so no one would be asked at it',
+        hint: "give it the 'id' of a node, or a new one, or none: then it is asked at the end",
       })
   }
   return gates
@@ -257,10 +273,7 @@ function print(definition: PlanDefinition, status: StatusOf): Printed {
   const text = yamlText(
     defined({
       plan_id: writtenName(definition, 'plan_id'),
-      ...pick(
-        document,
-        SAME.filter(key => !LAST.includes(key)),
-      ),
+      ...pick(document, [...SAME.filter(key => !LAST.includes(key)), ...PEOPLE_KEYS]),
       ...pick(extra, KEPT),
       state: stateWord(definition, status),
       done: definition.done?.map(one => printCriterion(one, { exit: false, judged: 'after' })),

@@ -9,12 +9,13 @@ import { isList, type Source } from '../../../format/text/source.ts'
 import { budgetInMinutes } from '../amounts.ts'
 import { DocumentBuilder, type Fields, Names, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
+import { PEOPLE_KEYS, PEOPLE_WORDS, readPeople } from '../plan-people.ts'
 import { readName, writtenName } from './plan-nodes.ts'
 import { around, printNode } from './plan-nodes-print.ts'
 import { readNode } from './plan-nodes-task.ts'
 
 const SAME: readonly string[] = ['title', 'goal', 'owner', 'stakeholders', 'labels', 'concurrency']
-const PLAN_KEYS: readonly string[] = [...SAME, 'id', 'version', 'policies', 'tasks']
+const PLAN_KEYS: readonly string[] = [...SAME, ...PEOPLE_WORDS, 'id', 'version', 'policies', 'tasks']
 
 export const planSketch: Dialect = {
   name: 'plan-sketch',
@@ -35,6 +36,7 @@ function read(source: Source): Reading {
   fields.put('planfold', 1)
   readName(fields, 'id')
   fields.copy(SAME)
+  readPeople(fields)
   fields.keep(['version', 'policies'])
   fields.mark(['extra', 'policies'], ['policies'])
   readPolicies(draft, fields, map.policies)
@@ -90,7 +92,7 @@ function print(definition: PlanDefinition, status: StatusOf): Printed {
   const value = defined({
     id: writtenName(definition, 'id'),
     version: extra.version,
-    ...Object.fromEntries(SAME.map(key => [key, document[key]])),
+    ...Object.fromEntries([...SAME, ...PEOPLE_KEYS].map(key => [key, document[key]])),
     tasks: tasks.filter(task => task.action.type !== 'verify').map(printTask),
     policies: extra.policies,
     ...Object.fromEntries(Object.entries(extra).filter(([key]) => !PLAN_KEYS.includes(key))),

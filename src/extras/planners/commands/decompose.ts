@@ -7,7 +7,7 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { Refusal } from '../../../domain/refusal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { type GoalPart, goalParts, keepPart, setGoal } from '../goals/decompose-goal.ts'
-import { type PlanningChoices, type PlanningRooms, pastPlans, proposedPlan } from '../goals/plan-goal.ts'
+import { earlierPlans, type PlanningChoices, type PlanningRooms, proposedPlan } from '../goals/plan-goal.ts'
 import { planningIn } from '../open-planners.ts'
 import type { PlanProposal, Wish } from '../planner.ts'
 import { type PlanOptions, plannerFor, roomsWithoutState, whileDrafting } from './plan.ts'
@@ -37,7 +37,7 @@ export async function decompose(context: Context, text: string, options: PlanOpt
     const { engine } = composed
     const { planners, repository } = planningIn(composed, context.environment)
     const planner = plannerFor(planners, options)
-    const rooms = { planner, repository, past: await pastPlans(engine) }
+    const rooms = { planner, repository, ...(await earlierPlans(engine)) }
     const goal = options.goal ?? (await setGoalFor(engine, text))
     const drafted = await whileDrafting(context, rooms, options, async choices => {
       const found = await goalParts(engine, goal, async wanted => await split(rooms, wanted, choices))

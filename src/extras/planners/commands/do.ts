@@ -19,7 +19,7 @@ import { type AgentWorker, assignWorker, openWork, workerOf } from '../../../ope
 import { previewRollback, undecidedFiles } from '../../../operations/rollback-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { canCommit, finishDraft, lastOpenGoal, REVIEW, withCommit } from '../goals/finish-draft.ts'
-import { pastPlans, rememberedProposal, saveDraft } from '../goals/plan-goal.ts'
+import { earlierPlans, rememberedProposal, saveDraft } from '../goals/plan-goal.ts'
 import { timeRange } from '../goals/time-range.ts'
 import { planningIn } from '../open-planners.ts'
 import { readDraftingBudget } from './drafting-budget.ts'
@@ -76,7 +76,7 @@ export async function doGoal(context: Context, words: readonly string[], options
       finish: (definition: Parameters<typeof finishDraft>[0]) => finishDraft(definition, { worker, commits, budget }),
     }
     const { engine } = composed
-    const rooms = { planner: planners.get('heuristic')!, repository, past: await pastPlans(engine) }
+    const rooms = { planner: planners.get('heuristic')!, repository, ...(await earlierPlans(engine)) }
     await tellEarlier(context, { engine, repository }, goal)
     const first = await proposed(context, rooms, { goal, comments: [], options: drafting })
     const made = await saveDraft(engine, first)

@@ -35,12 +35,12 @@ import {
   type CheckedProposal,
   changeDraft,
   type DraftChanged,
+  earlierPlans,
   isByOthers,
   isUnclear,
   keepComments,
   type PlanningChoices,
   type PlanningRooms,
-  pastPlans,
   proposePlan,
   saveDraft,
 } from '../goals/plan-goal.ts'
@@ -105,7 +105,7 @@ export async function plan(context: Context, words: readonly string[], given: Pl
     const { engine } = composed
     const { planners, repository } = planningIn(composed, context.environment)
     const planner = plannerFor(planners, options)
-    const rooms = { planner, repository, past: await pastPlans(engine) }
+    const rooms = { planner, repository, ...(await earlierPlans(engine)) }
     if (options.worker !== undefined) options = await finished(context, engine, options)
     await tellEarlier(context, { engine, repository }, goal)
     const first = await proposed(context, rooms, { goal, comments: [], options })
@@ -504,7 +504,7 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
     { plan, newComments: said, choice },
     async ({ goal, comments, draft: earlier, choice }) => {
       const chosen = { ...options, ...choice } as PlanOptions
-      const rooms = { planner: plannerFor(planners, chosen), repository, past: await pastPlans(engine) }
+      const rooms = { planner: plannerFor(planners, chosen), repository, ...(await earlierPlans(engine)) }
       const { proposal } = await proposed(context, rooms, { goal, comments, options: chosen, draft: earlier })
       draft.proposal = proposal
       return proposal

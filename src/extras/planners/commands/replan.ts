@@ -4,7 +4,7 @@ import { type Context, printNote, refused, withState } from '../../../cli/comman
 import { submitProposal } from '../../../cli/commands/revisions/proposals.ts'
 import { findPlan } from '../../../cli/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { pastPlans } from '../goals/plan-goal.ts'
+import { earlierPlans } from '../goals/plan-goal.ts'
 import { replanGoal } from '../goals/replan-goal.ts'
 import { planningIn } from '../open-planners.ts'
 import { type PlanOptions, plannerFor, proposed } from './plan.ts'
@@ -25,7 +25,7 @@ export async function replan(context: Context, word: string, options: ReplanOpti
     const found = await replanGoal(engine, asked, async ({ goal, comments, draft, choice: chosen, progress }) => {
       const { agent: by, ...drafting } = { ...chosen, budget: options.budget, look: options.look }
       const drafted = { ...drafting, with: by } as PlanOptions
-      const rooms = { planner: plannerFor(planners, drafted), repository, past: await pastPlans(engine) }
+      const rooms = { planner: plannerFor(planners, drafted), repository, ...(await earlierPlans(engine)) }
       const { proposal } = await proposed(context, rooms, { goal, comments, options: drafted, draft, progress })
       return proposal
     })

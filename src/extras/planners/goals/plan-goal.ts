@@ -3,6 +3,7 @@
 
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { type Json, type JsonObject, mapOf } from '../../../domain/json.ts'
+import { chosenLessons, lessonHead } from '../../../domain/memory/lesson.ts'
 import type { PlanDefinition, PlanSource } from '../../../domain/plan.ts'
 import type { Refusal } from '../../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
@@ -27,6 +28,7 @@ export interface PlanningRooms {
   readonly planner: Planner
   readonly repository: RepositoryView
   readonly past?: readonly PastPlan[]
+  readonly learnt?: PlanRequest['learnt']
 }
 
 /** A proposal that passed all checks, with its document. */
@@ -41,6 +43,18 @@ export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<read
   const { items } = await engine.ask({ type: 'plans', limit: PAST_MAX })
   return items.flatMap(({ name, goal, status }) => (goal === null ? [] : [{ name, goal, status }]))
 }
+
+/** Lessons are looked up only for a planner that asks for them. */
+export const earlierPlans = async (
+  engine: Pick<CallerEngine, 'ask'>,
+): Promise<Required<Pick<PlanningRooms, 'past' | 'learnt'>>> => ({
+  past: await pastPlans(engine),
+  learnt: async paths => {
+    const files = new Set(paths)
+    const found = chosenLessons(await engine.ask({ type: 'lessons' }), path => files.has(path))
+    return found.map(one => `${lessonHead(one)}: ${one.text}`)
+  },
+})
 
 /** Options of single planners: the model or template, the earlier draft, a person who answers at once. */
 export type PlanningChoices = Pick<
@@ -71,13 +85,13 @@ export async function isUnclear({ planner, repository }: PlanningRooms, goal: st
 
 /** Throws `PlanningFailure` if the planner has no plan. */
 export async function proposePlan(
-  { planner, repository, past = [] }: PlanningRooms,
+  { planner, repository, past = [], learnt }: PlanningRooms,
   goal: string,
   comments: readonly PlanComment[] = [],
   choices: PlanningChoices = {},
 ): Promise<CheckedProposal> {
   const { finish = definition => definition, ...asked } = choices
-  const drafted = await planner.propose({ ...asked, goal, repository, comments, past, check: faultsIn })
+  const drafted = await planner.propose({ ...asked, goal, repository, comments, past, learnt, check: faultsIn })
   const definition = withManifests(finish(drafted.definition), await manifestsOf(repository))
   const proposal = { ...drafted, definition }
   const read = readOwn(printYaml(proposal.definition))

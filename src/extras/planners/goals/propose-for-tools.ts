@@ -6,7 +6,7 @@ import { planningIn } from '../open-planners.ts'
 import { PlanningFailure } from '../planner.ts'
 import { choosePlanner } from './choose-planner.ts'
 import { checksOnCopy, LOOK_MS, lookFirst } from './look-first.ts'
-import { pastPlans, proposedPlan } from './plan-goal.ts'
+import { earlierPlans, proposedPlan } from './plan-goal.ts'
 
 export const proposeForTools: ToolPlanning['proposeForTools'] = async (
   composed,
@@ -25,7 +25,7 @@ export const proposeForTools: ToolPlanning['proposeForTools'] = async (
     const maxMs = LOOK_MS.plan
     const looked = look === true ? await lookFirst(place, { maxMs }) : undefined
     const runCheck = look === true && choice.model !== undefined ? await checksOnCopy(place, { maxMs }) : undefined
-    const rooms = { planner: chosen.planner, repository, past: await pastPlans(engine) }
+    const rooms = { planner: chosen.planner, repository, ...(await earlierPlans(engine)) }
     return await proposedPlan(rooms, goal, { ...choice, ...earlier, comments, looked, runCheck })
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error

@@ -10,6 +10,7 @@ import {
   lookedLines,
   type PlanComment,
   type PlanProgress,
+  type PlanRequest,
   type RepositoryView,
 } from '../planner.ts'
 import { PRIVATE, passagesFor } from '../ranking/passages.ts'
@@ -38,9 +39,18 @@ export interface Findings {
   readonly usual: PlanDefinition
   readonly repository: RepositoryView
   readonly framing?: Framing | undefined
+  readonly learnt?: PlanRequest['learnt']
 }
 
-export async function briefing({ goal, kind, analysis, usual, repository, framing }: Findings): Promise<string> {
+export async function briefing({
+  goal,
+  kind,
+  analysis,
+  usual,
+  repository,
+  framing,
+  learnt,
+}: Findings): Promise<string> {
   const all = (await repository.files()).map(({ path }) => path)
   const ranked = [...analysis.files.slice(0, FILES_READ), ...analysis.tests.slice(0, 2)].map(({ path }) => path)
   const texts = new Map<string, string>()
@@ -53,6 +63,7 @@ export async function briefing({ goal, kind, analysis, usual, repository, framin
     ...(readme === undefined ? [] : [readme]),
   ].filter(path => !PRIVATE.test(path))
   const contents = await repository.read(wanted)
+  const lessons = (await learnt?.([...analysis.files, ...analysis.tests].map(({ path }) => path))) ?? []
   const commands = (['test', 'lint', 'types', 'build'] as const).map(name => {
     const found = analysis.commands[name]
     if (found === null) return `- ${name}: none found`
@@ -74,6 +85,7 @@ export async function briefing({ goal, kind, analysis, usual, repository, framin
       ...analysis.files.slice(0, FILES_TOLD).map(({ path, reason }) => `${path} (${reason})`),
       ...analysis.tests.slice(0, 5).map(({ path, reason }) => `${path} (test; ${reason})`),
     ]),
+    ...learntText(lessons),
     '',
     `Files of the repository (${all.length}${all.length > PATHS_MAX ? `, the first ${PATHS_MAX}` : ''}):`,
     untrusted(all.slice(0, PATHS_MAX)),
@@ -99,6 +111,9 @@ function todayFound({ looked }: GoalAnalysis, framing: Framing | undefined): rea
       : ['', 'What these commands did today, run once on a copy of the workspace:', untrusted(lookedLines(looked))]),
   ]
 }
+
+export const learntText = (lessons: readonly string[]): readonly string[] =>
+  lessons.length === 0 ? [] : ['', 'What was said about earlier work on these files:', untrusted(lessons)]
 
 /** Escapes the text, so that it cannot close the mark. */
 export const untrusted = (lines: readonly string[]): string =>

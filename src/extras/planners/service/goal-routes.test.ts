@@ -107,6 +107,12 @@ describe('a goal', () => {
     })
   })
 
+  test('may have an id in any script; where it is comes in the characters of a header', async () => {
+    const { status, headers } = await ask('POST', '/goals', { id: '目标', title: 'Be faster' })
+    expect([status, headers.get('location')]).toEqual([201, '/goals/%E7%9B%AE%E6%A0%87'])
+    expect((await ask('GET', headers.get('location')!)).body).toMatchObject({ id: '目标', title: 'Be faster' })
+  })
+
   test('under one Idempotency-Key is set once', async () => {
     const set = (title: string) => ask('POST', '/goals', { title }, { 'idempotency-key': 'goal-1' })
     const [first, second, other] = [await set('a'), await set('a'), await set('b')]

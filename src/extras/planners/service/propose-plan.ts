@@ -17,7 +17,7 @@ import type { Drafting, DraftingOnce } from '../../../server/plans/draft-request
 import { invalidRequest, isProblem, type Problem, problem, refused } from '../../../server/problem.ts'
 import type { RouteRooms } from '../../../server/service.ts'
 import { choosePlanner, HEURISTIC } from '../goals/choose-planner.ts'
-import { type ProposedPlan, pastPlans, proposedPlan } from '../goals/plan-goal.ts'
+import { earlierPlans, type ProposedPlan, proposedPlan } from '../goals/plan-goal.ts'
 import { heuristicPlanner } from '../heuristic-planner.ts'
 import { openPlanners } from '../open-planners.ts'
 import {
@@ -45,10 +45,11 @@ export async function proposeFor(
   }
   const seen = choice.look === true ? await unlessFailed(async () => await lookInTurn(call, planner)) : {}
   if (isProblem(seen)) return seen
-  const past = await pastPlans(call.engine)
+  const before = await earlierPlans(call.engine)
+  const { past } = before
   const { comments = [] } = earlier
   if (planner.name === HEURISTIC) return await proposeInThread(call, { goal, past, comments, looked: seen.looked })
-  const rooms = { planner, repository: openRepositoryView(placeOf(call)), past }
+  const rooms = { planner, repository: openRepositoryView(placeOf(call)), ...before }
   const choices = { ...using(call, choice), ...earlier, ...seen }
   return await unlessFailed(async () => await proposedPlan(rooms, goal, choices))
 }

@@ -88,17 +88,76 @@ export interface SearchPage {
   readonly complete: boolean
 }
 
-export type ArtifactPage = PageOf<{
+interface ArtifactShown {
+  /** plan/task/name@version */
+  readonly address: string
   readonly task: string
   readonly output: string
+  readonly version: Int
+  readonly kind: 'file' | 'report' | 'dataset' | 'patch' | 'log' | 'note' | 'link' | 'links'
+  readonly type: string | null
+  readonly retention: string
+  /** The name under which the plan publishes it. */
+  readonly published: string | null
   readonly sha256: string
   readonly bytes: Int | null
   /** Where it stood in the workspace. */
   readonly file: string | null
+  readonly how: 'output' | 'upload' | 'import'
+  readonly by: string
+  readonly at: Time
+  readonly expires_at: Time | null
+  readonly expired: boolean
+  /** Its content is for those only who may see stored bytes. */
+  readonly confidential: boolean
+  /** The sources that it names. */
+  readonly cites: readonly string[]
   /** Where its bytes are. */
   readonly href: string
-  /** What the plan says about it, where it names it. */
-  readonly declared: Json | null
+}
+
+export type ArtifactPage = PageOf<ArtifactShown>
+
+interface ArtifactDecision {
+  readonly task: string
+  readonly what: string
+  readonly by: string
+  readonly at: Time
+  readonly rationale?: string
+}
+
+/** An artifact with where it came from. */
+export interface ArtifactDescribed extends ArtifactShown {
+  readonly content: 'kept' | 'expired' | 'missing'
+  readonly provenance: {
+    readonly revision: Int
+    /** What its task did, as the revision of that time says. */
+    readonly did: Json
+    /** Of the resolved action, inputs, environment and folder. */
+    readonly input_hash: string | null
+    /** The artifacts that its task read. */
+    readonly inputs: readonly { readonly address: string; readonly sha256: string }[]
+    readonly environment: { readonly runs: string | null; readonly programs: readonly string[] }
+    readonly model: { readonly model: string; readonly calls: Int; readonly recording: string } | null
+    readonly approvals: readonly ArtifactDecision[]
+    readonly led_to: readonly ArtifactDecision[]
+  }
+}
+
+export interface ArtifactUpload {
+  readonly name: string
+  /** Continue from here. */
+  readonly received: Int
+  readonly bytes: Int
+  readonly complete: boolean
+}
+
+export type ArtifactUploads = PageOf<{
+  readonly name: string
+  /** Of the whole. */
+  readonly sha256: string
+  readonly bytes: Int
+  readonly received: Int
 }>
 
 /** Processes that drive plans, on whichever machine, and the plans that wait for one. */

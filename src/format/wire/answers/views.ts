@@ -1,7 +1,7 @@
 // Page views of the web UI: a plan, a task, a gate.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
-import type { Int, Loose, PlanNamed, Time } from './fields.ts'
+import type { Int, Loose, PageOf, PlanNamed, Time } from './fields.ts'
 
 export interface PlanState extends PlanNamed {
   /** The number of journal entries that this state includes. */
@@ -85,6 +85,69 @@ interface FileChange {
   readonly patch: readonly string[] | null
   /** Why there is no patch. */
   readonly why: string | null
+}
+
+interface WhyRecord {
+  readonly plan: string
+  readonly name: string
+  readonly task: string | null
+  readonly at: Time
+  readonly entry: Int
+}
+
+interface WhyCommit {
+  readonly id: string
+  readonly author: string
+  readonly at: Time
+  readonly subject: string
+  /** What its trailers claim, for a commit that Planfold made. */
+  readonly planfold: Loose | null
+  readonly is_cut_off: boolean
+}
+
+export interface WhyAnswer {
+  readonly path: string
+  /** `whole`: binary or too large, so only the last change is known. `gone`: there is no such file any more. */
+  readonly basis: 'text' | 'whole' | 'gone'
+  readonly lines: Int
+  /** Ranges of lines, each with the index of its origin. */
+  readonly parts: readonly { readonly from: Int; readonly to: Int; readonly origin: Int }[]
+  readonly origins: readonly (
+    | (WhyRecord & {
+        readonly by: 'task'
+        readonly task: string
+        readonly title: string | null
+        /** What the file was called when the task wrote it. */
+        readonly path: string
+        readonly visit: Int
+        readonly attempt: Int
+        readonly status: 'succeeded' | 'failed' | 'lost' | 'undone' | 'unknown'
+        readonly action: string
+        readonly agent: string | null
+        readonly model: string | null
+        readonly claimed_by: string | null
+        readonly instruction: string | null
+        readonly is_confidential: boolean
+        /** The criteria that held when it ended. */
+        readonly checks: readonly string[]
+        readonly approvals: readonly { readonly by: string; readonly of: string; readonly at: Time }[]
+        readonly commit: WhyCommit | null
+        readonly undo: string
+      })
+    | { readonly by: 'plan'; readonly plan: string; readonly name: string; readonly at: Time; readonly actor: string }
+    /** Changed outside any plan, between two records. */
+    | {
+        readonly by: 'hand'
+        readonly since: WhyRecord
+        readonly until: WhyRecord | null
+        readonly commit: WhyCommit | null
+      }
+    | { readonly by: 'commit'; readonly commit: WhyCommit }
+    | { readonly by: 'unknown'; readonly change: WhyRecord }
+    | { readonly by: 'nobody' | 'hidden' }
+  )[]
+  /** What could not be read. */
+  readonly lacks: readonly string[]
 }
 
 export interface TaskPageAnswer {
@@ -174,6 +237,8 @@ export interface GatePage extends Loose {
   readonly definition: JsonObject
   /** The decisions so far, oldest first. */
   readonly decisions: readonly DecisionShown[]
+  /** Reviewers and affected people of the plan, and what it claims about an approval, as sentences. */
+  readonly people: readonly string[]
   readonly consent: {
     /** The hash of what is shown; an approval can be bound to it. */
     readonly hash: string
@@ -198,6 +263,45 @@ export interface GatePage extends Loose {
       readonly why: string | null
     }[]
   } | null
+  /** What a review that waits for a person shows of the work: its brief, diff, checks and earlier attempts. */
+  readonly work?: readonly { readonly title: string; readonly text: string }[]
   /** Viewers do not see what is stored: `consent` is null for them. */
   readonly hidden: boolean
 }
+
+export type DecisionList = PageOf<{
+  /** `PLAN@ENTRY`. */
+  readonly id: string
+  readonly plan_id: string
+  readonly name: string
+  readonly task: string | null
+  readonly asked: string
+  readonly answer: string
+  /** The reason given; empty if none. */
+  readonly why: string
+  readonly by: string
+  readonly at: Time
+  readonly entry: Int
+}>
+
+export type LessonList = PageOf<{
+  readonly plan_id: string
+  readonly name: string
+  readonly task: string
+  /** The run of the task that it is about. */
+  readonly visit: Int
+  readonly text: string
+  readonly by: string
+  /** When the task that learnt it ended. */
+  readonly at: Time
+  readonly files: readonly {
+    readonly path: string
+    /** Where the file is now; null if the lesson no longer holds there. */
+    readonly now: string | null
+    readonly standing: 'valid' | 'doubtful' | 'dropped'
+    readonly why: string | null
+  }[]
+  /** `doubtful`: its lines were moved, or the file was renamed. `dropped`: they were changed since, or its time is up. */
+  readonly standing: 'valid' | 'doubtful' | 'dropped'
+  readonly why: string | null
+}>

@@ -28,17 +28,26 @@ const types: pg.CustomTypesConfig = {
     NUMBERS.has(oid) ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
 }
 
-export const settingsFor = (url: string) => ({
+/**
+ * Machine code is never worth its while for small statements, and a plan that the cost of a table scan makes look dear would ask for it each time.
+ */
+const OPTIONS = `-c search_path=${SCHEMA} -c planfold.tenant=${TENANT} -c client_min_messages=warning -c jit=off`
+/**
+ * For the functions that append, whose statements find rows by their keys: planned once, and never as a scan of a table that was small then.
+ */
+export const PREPARED = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off'
+
+export const settingsFor = (url: string, more = '') => ({
   connectionString: url,
   connectionTimeoutMillis: CONNECT_MS,
   application_name: 'planfold',
-  options: `-c search_path=${SCHEMA} -c planfold.tenant=${TENANT} -c client_min_messages=warning`,
+  options: `${OPTIONS} ${more}`,
 })
 
 /** `silentMs`: only for statements that are short, or may be sent again. */
-export async function connect(url: string, silentMs = 0): Promise<pg.Client> {
+export async function connect(url: string, silentMs = 0, options = ''): Promise<pg.Client> {
   try {
-    const client = new pg.Client({ ...settingsFor(url), types, keepAlive: true, query_timeout: silentMs })
+    const client = new pg.Client({ ...settingsFor(url, options), types, keepAlive: true, query_timeout: silentMs })
     // Without a listener a lost connection would end the process; the next query reports it.
     client.on('error', () => {})
     await client.connect()
@@ -78,18 +87,20 @@ export const queryOn =
 export class Link {
   readonly #url: string
   readonly #patienceMs: number
+  readonly #options: string
   #client: pg.Client | null = null
   #connecting: Promise<pg.Client> | null = null
   #isClosed = false
   #away: Countdown | null = null
 
-  private constructor(url: string, patienceMs: number) {
+  private constructor(url: string, patienceMs: number, options: string) {
     this.#url = url
     this.#patienceMs = patienceMs
+    this.#options = options
   }
 
-  static async open(url: string, patienceMs = PATIENCE_MS): Promise<Link> {
-    const link = new Link(url, patienceMs)
+  static async open(url: string, patienceMs = PATIENCE_MS, options = ''): Promise<Link> {
+    const link = new Link(url, patienceMs, options)
     await link.client()
     return link
   }
@@ -120,7 +131,7 @@ export class Link {
   async client(): Promise<pg.Client> {
     if (this.#isClosed) throw new Error('the store is closed')
     if (this.#client !== null) return this.#client
-    this.#connecting ??= connect(this.#url, SILENT_MS)
+    this.#connecting ??= connect(this.#url, SILENT_MS, this.#options)
       .then(client => {
         this.#client = client
         client.on('error', () => this.#forget(client))

@@ -1,0 +1,46 @@
+// The options and help of `planfold memory set|get|search|forget`.
+
+import { type Command, Option } from 'commander'
+import { count, duration, PLAN } from '../../../cli/commands/option-values.ts'
+import type { Act } from '../../../cli/context.ts'
+import { commandAt } from '../../../cli/help.ts'
+import { MEMORY_SCOPES } from '../../../domain/memory/memory-items.ts'
+
+export function addCommands(program: Command, act: Act): void {
+  const memory = commandAt(program, ['memory'])
+  if (memory === null) throw new Error("bug: there is no command 'memory' to add to")
+  const place = (command: Command) =>
+    command
+      .addOption(
+        new Option('--scope <scope>', 'whose memory (default: plan with --plan, else project)').choices(MEMORY_SCOPES),
+      )
+      .option('--plan <plan>', PLAN)
+
+  place(memory.command('set'))
+    .description('remember a value under a key; in an agent, beyond its plan, ask a person to')
+    .argument('<key>', 'for instance http3.key_claims')
+    .argument('<value>', 'text; - reads it from standard input')
+    .option('--parse', 'the value is JSON')
+    .option('--task <task>', 'the task of the plan that it comes from')
+    .option('--artifact <sha256>', 'the hash of the stored contents that it comes from')
+    .addOption(new Option('--expires <time>', 'forget it after so long: 30d').argParser(duration))
+    .action(act(async () => (await import('./memory.ts')).set))
+
+  place(memory.command('get'))
+    .description('show what is remembered under keys: of the plan, the project and you, in this order')
+    .argument('<keys...>', 'the keys')
+    .action(act(async () => (await import('./memory.ts')).get))
+
+  place(memory.command('search'))
+    .description('find what is remembered, by words; by meaning where your settings name a model for vectors')
+    .argument('[text...]', 'what to look for (default: list everything, newest first)')
+    .option('--words', 'only by words: ask no model')
+    .addOption(new Option('--limit <number>', 'at most so many').argParser(count).default(20))
+    .option('--page <page>', 'the page after another one, as it said')
+    .action(act(async () => (await import('./memory.ts')).search))
+
+  place(memory.command('forget'))
+    .description('remove what is remembered under a key')
+    .argument('<key>', 'the key')
+    .action(act(async () => (await import('./memory.ts')).forget))
+}
