@@ -228,6 +228,7 @@ test('a plan goes back to before the first task after a look at what that does, 
   await page.goto(`${service.address}/ui/plans/edited?view=checkpoints`)
   // By what they follow and when, not by the name that commands take.
   const rows = page.locator('.checkpoint')
+  await rows.first().waitFor()
   expect((await rows.locator('> b').allInnerTexts()).slice(-2)).toEqual(['After first', 'Before the first task'])
   expect(await rows.locator('time').first().innerText()).toMatch(/^\d\d:\d\d:\d\d$/)
   await rows.last().getByRole('button', { name: 'Compare' }).click()
