@@ -18,9 +18,14 @@ const STEPS = [
   { id: 'two', description: 'Do two' },
 ]
 
-test('is the only tool, with every action and its answer', async () => {
+test('the tools of older clients, and every action of manage_plan with its answer', async () => {
   const { manage, mcp } = await client()
-  expect((await mcp.listTools()).tools.map(({ name }) => name)).toEqual(['manage_plan'])
+  expect((await mcp.listTools()).tools.map(({ name }) => name)).toEqual([
+    'manage_plan',
+    'create_memory',
+    'recall_memory',
+    'forget_memory',
+  ])
   expect(await manage('list_plans')).toEqual({ plans: [] })
   expect(await manage('add_steps', { steps_to_add: STEPS })).toEqual({ result: "Added 2 steps to plan 'p'." })
   expect((await manage('inspect')).markdown).toContain(

@@ -3,7 +3,7 @@
 import '../styles/log.css'
 import '../styles/agent.css'
 import { useSearch } from '@tanstack/react-router'
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { memo, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { type AgentBlock, agentWork, spendWords } from '../../src/domain/views/pages/agent-lines.ts'
 import { taskLog } from '../data/api.ts'
 import { live, useConnection } from '../data/live.ts'
@@ -266,7 +266,8 @@ function LogTail({ task, lines, isRunning, isAgent = false, asks = null, tail }:
   )
 }
 
-function LineShown({
+/** Lines do not change, but the list around them does with each line. */
+const LineShown = memo(function LineShown({
   line,
   href,
   state,
@@ -293,7 +294,7 @@ function LineShown({
       </code>
     </div>
   )
-}
+})
 
 function Spent({
   work: { spent, isRepeated },

@@ -436,7 +436,12 @@ function drawn(nodes: readonly LayoutNode[], { links, back, spots, chains, xs }:
   const edges = links.map((link): LaidEdge => {
     const { from, to, outcome } = link
     const ends = { from: nodes[from]!.id, to: nodes[to]!.id, outcome }
-    if (back.has(link)) return { ...ends, shape: 'arc', points: arc(bottom(spots[from]!, places[from]!), bottom(spots[to]!, places[to]!)) }
+    if (back.has(link))
+      return {
+        ...ends,
+        shape: 'arc',
+        points: arc(bottom(spots[from]!, places[from]!), bottom(spots[to]!, places[to]!)),
+      }
     const passed = chains[from]!.slice(0, Math.max(0, spots[to]!.column - spots[from]!.column - 1))
     return { ...ends, shape: 'line', points: line([spots[from]!, ...passed, spots[to]!], xs) }
   })
@@ -484,6 +489,9 @@ function arc(start: Point, end: Point): readonly Point[] {
 const LOOP_WIDTH = LAYOUT.width / 3
 
 /** Below its label, which no arc may cross. */
-const bottom = ({ room, height }: Spot, { x, y, width }: Place): Point => ({ x: x + width / 2, y: y + Math.max(height, room) })
+const bottom = ({ room, height }: Spot, { x, y, width }: Place): Point => ({
+  x: x + width / 2,
+  y: y + Math.max(height, room),
+})
 
 const lists = <T>(count: number): T[][] => Array.from({ length: count }, () => [])

@@ -1,6 +1,6 @@
 // The recorded versions of a file, over all plans that work in the same folder: every change of a path that an attempt, a rollback or a
 // restore recorded, in the order of the store. A path is followed through renames: within one change set, a file that appeared is the one
-// that was deleted if their content is equal or similar; and a file whose content stood elsewhere before was renamed in between.
+// that was deleted if their content is equal or similar; and a file whose content was elsewhere before was renamed in between.
 //
 //   backwards(path, now)   from what stands at the path now to its first recorded version: for `why`
 //   forwards(path)         from a position on: where the file of that time is today, and what happened to it
@@ -36,9 +36,9 @@ export interface ChangeRecord {
 /** One recorded change of one file. */
 export interface RecordedChange {
   readonly record: ChangeRecord
-  /** Where the file stood after it; for a deleted file, where it had stood. */
+  /** The path of the file after it; for a deleted file, the path it had. */
   readonly path: string
-  /** Where it stood before; another path if this change renamed it. */
+  /** Its path before; another path if this change renamed it. */
   readonly from: string
   readonly before: TreeEntry | null
   readonly after: TreeEntry | null
@@ -47,7 +47,7 @@ export interface RecordedChange {
 const PAGE = 500
 /** Pairs of a deleted and a new file that are compared by lines, for one change set. */
 const COMPARED_MAX = 50
-/** Change sets that are searched for a file that somebody renamed and edited. */
+/** Change sets that are searched for a file that a person renamed and edited. */
 const SEARCHED_MAX = 1_000
 /** The share of lines that must be equal for a rename. */
 const SIMILAR_MIN = 0.5
@@ -115,7 +115,7 @@ export class RecordedChanges {
     }
   }
 
-  /** What happened to the file that stood at `path` where these records begin, oldest first. The last one says where it is today. */
+  /** What happened to the file that was at `path` where these records begin, oldest first. The last one says where it is today. */
   async forwards(path: string): Promise<readonly RecordedChange[]> {
     const found: RecordedChange[] = []
     let name = path
@@ -218,7 +218,7 @@ export class RecordedChanges {
   }
 
   /**
-   * A file of which nothing older is recorded at this path: where it stood before, if somebody renamed it between two records, or since the
+   * A file of which nothing older is recorded at this path: where it was before, if a person renamed it between two records, or since the
    * last one. Then another path had the same content and is gone. If they also edited it since, the content is similar.
    */
   async #standsElsewhere(
@@ -256,7 +256,7 @@ export class RecordedChanges {
     return found?.ok === true && found.value !== null
   }
 
-  /** Nothing stood at the path any more when it was next recorded, or stands there now. */
+  /** Nothing was at the path any more when it was next recorded, or is there now. */
   async #isGone(path: string, after: number): Promise<boolean> {
     for (const record of this.#records.slice(after + 1)) {
       const change = await this.#changeAt(record, path)
@@ -310,14 +310,14 @@ function plansHere({ store }: Rooms, place: string | null) {
 export interface LinesToday {
   /** Where the file is today; null: it is gone. */
   readonly path: string | null
-  /** For each line of then its number of today; null: it was changed or deleted, or nobody can tell. */
+  /** For each line of then its number of today; null: it was changed or deleted, or no one can tell. */
   readonly lines: ReadonlyMap<number, number | null>
   /** The content of then is no longer stored. */
   readonly isUnknown?: true
 }
 
 /**
- * Whether lines that stood in `left`, the content of a path as it was where these records begin, still stand in the files of today. Their
+ * Whether lines that were in `left`, the content of a path as it was where these records begin, are still in the files of today. Their
  * content is compared directly, so a rollback and its undo do not matter. Not followed: a rename by a person that no later task recorded.
  */
 export async function linesToday(

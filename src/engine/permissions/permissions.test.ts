@@ -50,7 +50,15 @@ describe('rights', () => {
     expect(needing(ORDERS, 'decide')).toEqual(['answer', 'decide', 'judge', 'raise', 'review'])
     expect(rights(ORDERS)).toEqual(new Set(['operate', 'decide']))
     expect(needing(QUERIES, 'administer')).toEqual(['check', 'prune'])
-    expect(needing(QUERIES, 'inspect')).toEqual(['blob', 'confidentialArtifact', 'consent', 'judgedWork', 'taskChanges', 'why'])
+    expect(needing(QUERIES, 'inspect')).toEqual([
+      'blob',
+      'confidentialArtifact',
+      'consent',
+      'judgedWork',
+      'rollbackDiffs',
+      'taskChanges',
+      'why',
+    ])
     expect(rights(QUERIES)).toEqual(new Set(['read', 'inspect', 'administer']))
   })
 

@@ -2,7 +2,7 @@
 // change before which they did not exist.
 //
 //   a task wrote a version      lines that the version before did not have are the task's
-//   two versions do not meet    somebody else changed the file in between. If an older version has exactly this content, somebody put it
+//   two versions do not meet    another person changed the file in between. If an older version has exactly this content, a person put it
 //                               back, and its lines are followed from there; else the new lines were changed by hand
 //   a rollback, undo, restore   its lines are followed from the older version that it put back
 //   an adoption                 its lines are followed through the versions in the folder of the fork
@@ -17,9 +17,9 @@ export type LineOrigin =
   | { readonly by: 'task'; readonly change: RecordedChange }
   /** A rollback or restore left it, and no stored version has it. */
   | { readonly by: 'plan'; readonly change: RecordedChange }
-  /** Somebody changed it between these two. Null: before the first record, or since the last one. */
+  /** A person changed it between these two. Null: before the first record, or since the last one. */
   | { readonly by: 'hand'; readonly after: RecordedChange; readonly before: RecordedChange | null }
-  /** It stood there before the first record, under this path. */
+  /** It was there before the first record, under this path. */
   | { readonly by: 'before'; readonly path: string; readonly next: RecordedChange | null }
   /** The version that this change left or met is no longer stored. */
   | { readonly by: 'unknown'; readonly change: RecordedChange }
@@ -70,7 +70,7 @@ async function follow(followed: Followed, from: Position, found: Map<number, Lin
     if (change === undefined) return settle(lines, { by: 'before', path: versions.at(-1)?.from ?? path, next: newer })
     const isMade = hasSameContent(change.after, stands)
     if (!isMade || isReturn(change.record.event)) {
-      const back = stoodAt(versions, isMade ? at + 1 : at, stands)
+      const back = earlierVersion(versions, isMade ? at + 1 : at, stands)
       if (back !== null) {
         newer = change
         at = back
@@ -168,7 +168,7 @@ function foundBy(versions: readonly RecordedChange[], at: number): TreeEntry | n
 }
 
 /** The next older version that has exactly this content: the place in the list from which it is followed. */
-function stoodAt(versions: readonly RecordedChange[], from: number, content: TreeEntry): number | null {
+function earlierVersion(versions: readonly RecordedChange[], from: number, content: TreeEntry): number | null {
   for (let at = from; at < versions.length; at++) {
     if (hasSameContent(versions[at]!.after, content)) return at
     if (hasSameContent(versions[at]!.before, content)) return at + 1

@@ -270,9 +270,9 @@ class Origins {
     const own = task.action.type === 'agent' ? agentOf({ definition }, { definition: task }) : null
     const agent = triedBy(until, of) ?? own
     const { attempts } = taskHistory(until, of.task, agent)
-    const isMeant = (one: (typeof attempts)[number]): boolean =>
+    const isNamed = (one: (typeof attempts)[number]): boolean =>
       (of.visit === null || one.visit === of.visit) && (of.attempt === null || one.attempt === of.attempt)
-    const attempt = attempts.findLast(isMeant)
+    const attempt = attempts.findLast(isNamed)
     const confidential = isConfidential(definition, task)
     const { name } = state.definition
     const entry = of.entry ?? attempt?.entry ?? 0

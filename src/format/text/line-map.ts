@@ -9,7 +9,7 @@ import { diffArrays } from 'diff'
 export interface LineMap {
   /** Where a line of the older text stands in the newer one; null: it is gone. */
   newer(line: number): number | null
-  /** Where a line of the newer text stood in the older one; null: it is new. */
+  /** Where a line of the newer text was in the older one; null: it is new. */
   older(line: number): number | null
   /** How many lines stand in both. */
   readonly kept: number

@@ -22,7 +22,7 @@ export const planRead = z.strictObject({
     .enum(READS)
     .optional()
     .describe(
-      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after version `since`. completed: is it all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`. why: who wrote `query`, FILE:LINE. memory: key `id`, or `query`',
+      'next (default): your task, or what to claim. plan: whole plan. task: one task with inputs and checks. steps: what its agent did and why. blocked: why tasks wait. changes: events after `since`. completed: all done? list: plans. inbox: waiting for people. answer: to question `id`. search: `query`. why: who wrote `query`, FILE:LINE. memory: key `id`, or `query`',
     ),
   plan: name.optional().describe('name or id; optional if only one is open'),
   task: name.optional(),
@@ -92,19 +92,19 @@ export const planWrite = z.strictObject({
   budget: z
     .strictObject({ calls: z.int().optional(), tokens: z.int().optional(), cost: name.optional() })
     .optional()
-    .describe('of the model that drafts; cost: 2 USD'),
-  look: z.boolean().optional().describe('first see which checks fail today (20 s)'),
+    .describe('of drafting; cost: 2 USD'),
+  look: z.boolean().optional().describe('see what fails first (20 s)'),
   context: record.optional().describe('create: kept with the plan: {files, constraints, conversation: excerpt}'),
   values: record.optional(),
   start: z.boolean().optional(),
-  worker: name.optional().describe('create, start: coding agent that works the tasks'),
+  worker: name.optional().describe('create, start: coding agent for the tasks'),
   tasks: z.array(taskDocument).max(LIST_MAX).optional(),
   remove: names.optional(),
   order: names.optional(),
   status: z.enum(['done', 'failed', 'running', 'skipped', 'pending']).optional(),
   outputs: record.optional(),
   outcome: name.optional(),
-  not_mine: names.optional().describe('report: changed outside `write`, but not by you'),
+  not_mine: names.optional().describe('report: changes of others outside `write`'),
   criterion: text.optional(),
   scope: z.enum(['project', 'user']).optional(),
   text: text.optional(),

@@ -29,7 +29,7 @@ const ana = 'ana' as Actor
 const DECIDING = ['decide', 'answer', 'review', 'judge', 'raise']
 const ADMINISTERING = ['check', 'prune']
 /** What shows bytes of files. */
-const INSPECTING = ['blob', 'confidentialArtifact', 'consent', 'judgedWork', 'taskChanges', 'why']
+const INSPECTING = ['blob', 'confidentialArtifact', 'consent', 'judgedWork', 'rollbackDiffs', 'taskChanges', 'why']
 
 /** Something of every type that passes its schema. */
 function samplesOf(service: Served, name: 'EngineOrder' | 'EngineQuery', types: readonly string[]): readonly object[] {

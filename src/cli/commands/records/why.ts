@@ -17,7 +17,7 @@ export async function why(context: Context, word: string): Promise<number> {
     if (path === null) throw usage(`'${file}' is outside the workspace`, `name a path inside ${root}`)
     return { path, ...(line === undefined ? {} : { line }) }
   }
-  const told = (found: AnswerOf<'why'>): number => {
+  const show = (found: AnswerOf<'why'>): number => {
     if (found?.ok !== true) throw refused(found!.refusal)
     const words = { text: escapeForTerminal, time: dateAndTime, hint: hintText }
     answer(context, found.why, () => [
@@ -28,12 +28,12 @@ export async function why(context: Context, word: string): Promise<number> {
   }
   try {
     return await withState(context, { create: false, reading: true }, async ({ engine, root }) =>
-      told(await engine.ask({ type: 'why', ...askIn(root) })),
+      show(await engine.ask({ type: 'why', ...askIn(root) })),
     )
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'NoState') throw error
     const { environment, cwd, settings } = context
     const place = locate({ cwd, environment, dir: settings.dir })
-    return told(await whyInClone({ ...place, environment }, askIn(resolve(place.root))))
+    return show(await whyInClone({ ...place, environment }, askIn(resolve(place.root))))
   }
 }

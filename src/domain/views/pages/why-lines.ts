@@ -28,7 +28,7 @@ export type WhyOrigin =
   | WhyTask
   /** A rollback or restore put it together, and its earlier versions are not stored. */
   | { readonly by: 'plan'; readonly plan: PlanId; readonly name: PlanName; readonly at: Millis; readonly actor: string }
-  /** Somebody changed it outside any plan, between two records. `commit`: in which it was committed. */
+  /** A person changed it outside any plan, between two records. `commit`: in which it was committed. */
   | {
       readonly by: 'hand'
       readonly since: RecordNamed
