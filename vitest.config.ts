@@ -10,7 +10,10 @@ const RULES = [
   'src/format/**/!(stall).test.ts',
   'src/extras/{dialects,pictures,templates}/**/*.test.ts',
 ]
-const FACES = ['operations', 'server', 'client', 'cli', 'extras/compat'].map(room => `src/${room}/**/*.test.ts`)
+const FACES = [
+  ...['operations', 'server', 'client', 'cli', 'extras/compat'].map(room => `src/${room}/**/*.test.ts`),
+  'web/**/*.test.ts',
+]
 const ENGINE = [
   'safety',
   'queues',

@@ -42,6 +42,27 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 700,
+    // Few files, because each costs a round trip: what every page needs, what plan and inbox share, and the pages themselves. What is
+    // opened later (history, board, palette) stays apart.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'base',
+              test: /node_modules\/(react|react-dom|lucide-react|scheduler|use-sync-external-store|@tanstack)|web\/(router|parts\/(?!palette|diff|argv|hint-text|command)|data\/(?!live-hub|live-worker|plan-fold))/,
+              priority: 1,
+            },
+            {
+              name: 'tasks',
+              test: /web\/|src\/domain\/(views\/(pages|test-changes)|state\/(task-index|heap)|plan-rules|actions|policy|hint)/,
+              minShareCount: 2,
+              includeDependenciesRecursively: false,
+            },
+          ],
+        },
+      },
+    },
   },
   worker: { format: 'es' },
   logLevel: 'warn',

@@ -173,14 +173,20 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     return found === null ? null : await rooms.store.read(found.plan, options)
   }),
   logs: read(async (rooms, { plan, task, ...options }) => {
-    const state = await stateOf(rooms, plan)
-    // A task that a revision removed has a log, too.
-    const name =
-      state === null || task === undefined
-        ? undefined
-        : (taskIn(state, task)?.definition.id ?? (isTaskName(task) ? (task as TaskName) : undefined))
-    if (state === null || (task !== undefined && name === undefined)) return null
-    return await rooms.store.logs.read({ plan: state.id, task: name, ...options })
+    const of = await loggedTask(rooms, plan, task)
+    return of === null ? null : await rooms.store.logs.read({ ...of, ...options })
+  }),
+  linesBefore: read(async (rooms, { plan, task, before }) => {
+    const of = await loggedTask(rooms, plan, task)
+    if (of === null) return null
+    let [lines, after] = [0, 0]
+    // Counted here and not in SQL: a store may keep the text elsewhere.
+    for (;;) {
+      const chunks = await rooms.store.logs.read({ ...of, after, limit: LOG_PAGE })
+      for (const { seq, text } of chunks) if (seq < before) lines += text.split('\n').length - 1
+      after = chunks.at(-1)?.seq ?? before
+      if (chunks.length < LOG_PAGE || after >= before) return lines
+    }
   }),
   taskPage: read(async (rooms, { plan, task }) => {
     const state = await upToDateState(rooms, plan)
@@ -429,6 +435,20 @@ function taskIn(state: PlanState, reference: string): TaskState | undefined {
   if (isTaskName(reference)) return state.tasks.get(reference as TaskName)
   const id = parseTaskId(reference)
   return id === null || id.plan !== state.id ? undefined : state.order.find(task => task.ordinal === id.ordinal)
+}
+
+const LOG_PAGE = 500
+
+/** A task that a revision removed has a log, too. Null: there is no such plan or task. */
+async function loggedTask(
+  rooms: Rooms,
+  plan: string,
+  task: string | undefined,
+): Promise<{ readonly plan: PlanId; readonly task?: TaskName } | null> {
+  const state = await stateOf(rooms, plan)
+  if (state === null || task === undefined) return state === null ? null : { plan: state.id }
+  const name = taskIn(state, task)?.definition.id ?? (isTaskName(task) ? (task as TaskName) : undefined)
+  return name === undefined ? null : { plan: state.id, task: name }
 }
 
 async function pastDefinition(rooms: Rooms, plan: PlanId, revision: number): Promise<AnswerOf<'definition'>> {

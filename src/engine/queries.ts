@@ -441,6 +441,7 @@ export interface Answers {
   search: CaughtUp<SearchHit>
   entries: readonly Entry[] | null
   logs: readonly StoredLog[] | null
+  linesBefore: number | null
   /** Everything a page shows of a task, without contents of files. */
   taskPage: TaskPage | null
   /** What its agent did in all attempts, with the words and thoughts before; empty if it has none. At most 200. */

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { large, PRINTED } from '../page/plans.ts'
 import { browserOrReason, complaintsOf } from './browser.fixture.ts'
 import { crossedLabels, fitOfHead } from './page-geometry.fixture.ts'
 import { type Place, place } from './planfold.fixture.ts'
@@ -227,6 +228,7 @@ test('a plan goes back to before the first task after a look at what that does, 
   await page.goto(`${service.address}/ui/plans/edited?view=checkpoints`)
   // By what they follow and when, not by the name that commands take.
   const rows = page.locator('.checkpoint')
+  await rows.first().waitFor()
   expect((await rows.locator('> b').allInnerTexts()).slice(-2)).toEqual(['After first', 'Before the first task'])
   expect(await rows.locator('time').first().innerText()).toMatch(/^\d\d:\d\d:\d\d$/)
   await rows.last().getByRole('button', { name: 'Compare' }).click()
@@ -511,6 +513,75 @@ test('what failed is tried again, or skipped; a plan is paused, resumed and canc
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel the plan' }).click()
   await Promise.all(tabs.map(tab => tab.getByText('Cancelled').first().waitFor()))
   await Promise.all(tabs.slice(1).map(tab => tab.close()))
+  expect(complaints).toEqual([])
+})
+
+test('a log reads as in a terminal: every line has an address, it is searched, downloaded and streamed', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await started(PRINTED)
+  await expect.poll(() => stateOf('printed'), { timeout: 60_000 }).toBe('failed')
+  await page.goto(`${service.address}/ui/plans/printed?task=prints&tab=log`)
+  const log = page.getByRole('log')
+  // Nothing that it printed for a terminal is obeyed, and nothing is left of it.
+  await log.getByText('still here', { exact: true }).waitFor()
+  await page.getByText(/^5,0\d\d lines$/).waitFor()
+  expect(await log.locator('.log-line').count()).toBeLessThan(150)
+  expect(await log.locator('.t-red').allInnerTexts()).toEqual(['not ok'])
+  expect(await log.getByText(/^progress/).allInnerTexts()).toEqual(['progress 100%'])
+  const links = log.locator('a[target]')
+  expect(await links.evaluateAll(all => all.map(one => one.getAttribute('href')))).toEqual([
+    'https://example.com/report',
+  ])
+  expect(await log.innerText()).not.toMatch(/1b\}|javascript/)
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download the log' }).click(),
+  ])
+  const text = readFileSync(await file.path(), 'utf8')
+  expect(text).toContain('\nline 1\nline 2\n')
+  expect(text).toContain('x'.repeat(1e6))
+  expect(text).not.toContain('\u001b')
+  await page.getByLabel('Search the log').fill('LINE 4321')
+  await log.locator('.found').getByText('line 4321', { exact: true }).waitFor()
+  const address = await log.locator('.found a').getAttribute('href')
+  await page.goto(`${service.address}/ui/plans/printed${address}`)
+  await log.locator('.wanted').getByText('line 4321', { exact: true }).waitFor()
+  await page.goto(`${service.address}/ui/plans/printed?task=fails&tab=log&view=outline`)
+  await log.getByRole('heading', { name: /^Attempt 2/ }).waitFor()
+  await page
+    .getByRole('button', { name: /fails/ })
+    .getByText(/error E7: total is 4$/)
+    .waitFor()
+  await started(
+    `planfold: 1\nname: speaking\ntasks:\n  - id: a\n    effect: pure\n    run: [sh, -c, "echo first; until test -f speak; do sleep 0.1; done; echo streamed"]\n`,
+  )
+  await page.goto(`${service.address}/ui/plans/speaking?task=a&tab=log`)
+  await log.getByText('first', { exact: true }).waitFor()
+  await folder.write('speak', '')
+  await log.getByText('streamed', { exact: true }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('of a plan with 1,600 tasks only what is in view is in the document; as a whole it is one picture', async context_ => {
+  if (typeof browser === 'string') return context_.skip(browser)
+  await post('/plans', large(1_600, { wide: 100 }), 'application/yaml')
+  await page.goto(`${service.address}/ui/plans/large?view=outline`)
+  await page.getByRole('button', { name: /t0\b/ }).first().waitFor()
+  expect(await page.locator('.outline li').count()).toBeLessThan(100)
+  await page.locator('.outline-scroll').evaluate(box => box.scrollTo(0, box.scrollHeight))
+  await page.getByRole('button', { name: /t1599\b/ }).waitFor()
+  await page.getByRole('link', { name: 'Graph', exact: true }).click()
+  await page.locator('.sheet button').first().waitFor()
+  await page.keyboard.press('f')
+  const picture = page.getByRole('img', { name: /^1600 tasks/ })
+  await picture.waitFor()
+  expect(await page.locator('.sheet button').count()).toBe(0)
+  // A task is opened where it is drawn.
+  const box = (await page.locator('.canvas').boundingBox())!
+  const isOpen = (): boolean => new URL(page.url()).searchParams.has('task')
+  for (let at = 0; at < 40 && !isOpen(); at++)
+    await page.mouse.click(box.x + box.width / 2 + at, box.y + box.height / 2 + at)
+  await page.getByRole('complementary', { name: /^t\d+$/ }).waitFor()
   expect(complaints).toEqual([])
 })
 

@@ -6,11 +6,11 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import type { BrowserContext, Page } from 'playwright-core'
 import { browserOrReason, complaintsOf } from '../e2e/browser.fixture.ts'
 import { type Place, place } from '../e2e/planfold.fixture.ts'
 import { type ServedProcess, serving } from '../e2e/serve.fixture.ts'
+import { huge, idle, manyPlans, scripts } from './costs.ts'
 import { framesWhilePanning, whileItRuns } from './measure.ts'
 import { DONE, FAILED, FILES, large, NASTY, SHOP } from './plans.ts'
 
@@ -48,7 +48,7 @@ const PAGES: readonly {
   { name: 'outline', path: '/ui/plans/rename-total?view=outline', ready: 'Try it under load' },
   { name: 'task-overview', path: '/ui/plans/rename-total?task=money', ready: 'Criteria' },
   { name: 'task-changes', path: '/ui/plans/rename-total?task=callers&tab=changes', ready: 'src/cart.mjs' },
-  { name: 'task-log', path: '/ui/plans/rename-total?task=watch&tab=log', ready: 'warm up' },
+  { name: 'task-log', path: '/ui/plans/rename-total?task=watch&tab=log', ready: 'request' },
   { name: 'task-data', path: '/ui/plans/rename-total?task=money&tab=data', ready: 'Definition' },
   { name: 'task-attempts', path: '/ui/plans/rename-total?task=money&tab=attempts', ready: 'Attempt 1' },
   { name: 'checkpoints', path: '/ui/plans/tidy-notes?view=checkpoints', ready: 'Roll back' },
@@ -144,11 +144,15 @@ try {
   if (wants('shots') || wants('axe')) await look(context, ids)
   // Only when it is asked for: it writes into docs/.
   if (wanted.has('pictures')) await pictures(context, ids)
-  if (wants('size')) await size(context)
+  const costs = { address: service.address, call, until, tell }
+  if (wants('size')) await scripts(context, costs)
+  if (wants('idle')) await idle(context, costs)
   if (wants('nasty')) await nasty(context, ids)
   if (wants('tabs')) await tabs(context)
   if (wants('large')) await thousand(context)
   if (wants('feed')) await feed(context)
+  if (wants('huge')) await huge(context, costs, join(OUT, 'huge-light-desk.png'))
+  if (wants('plans')) await manyPlans(context, costs)
   if (wants('away')) await away(context)
 } finally {
   await browser.close()
@@ -264,22 +268,6 @@ async function axe(page: Page): Promise<readonly Finding[]> {
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => html.slice(0, 160)) }))
   })
-}
-
-async function size(context: BrowserContext): Promise<void> {
-  const page = await context.newPage()
-  const bodies: Promise<number>[] = []
-  page.on('response', response => {
-    if (/\.js(\?|$)/.test(response.url())) bodies.push(response.body().then(body => gzipSync(body).length))
-  })
-  const began = Date.now()
-  await page.goto(`${service.address}/ui/`)
-  await page.getByRole('link', { name: /tidy-notes/ }).waitFor()
-  const took = Date.now() - began
-  const bytes = (await Promise.all(bodies)).reduce((sum, one) => sum + one, 0)
-  tell('JavaScript of the plan list, gzipped', `${(bytes / 1024).toFixed(1)} KB`, bytes <= 200 * 1024 && bytes > 0)
-  console.log(`     plan list usable after ${took} ms`)
-  await page.close()
 }
 
 async function nasty(context: BrowserContext, ids: ReadonlyMap<string, string>): Promise<void> {

@@ -179,3 +179,31 @@ export function large(tasks: number, { wide = 25, name = 'large' } = {}): string
   )
   return `planfold: 1\nname: ${name}\ntitle: A thousand tasks\nconcurrency: 64\ntasks:\n${lines.join('\n')}\n`
 }
+
+/** Prints what tools print for a terminal, a progress bar, links of both kinds, and what only somebody hostile prints. */
+const PRINTS = `
+const say = text => process.stdout.write(text + '\\n')
+for (let at = 1; at <= 5000; at++) say(at % 50 === 0 ? '\\u001b[32mok ' + at + '\\u001b[0m' : 'line ' + at)
+say('\\u001b[31mnot ok\\u001b[0m 7 \\u001b[1mtotal\\u001b[0m \\u001b[33mwarning\\u001b[0m \\u001b[44m info \\u001b[0m \\u001b[38;5;201mpink\\u001b[0m')
+for (let at = 1; at <= 100; at++) process.stdout.write('progress ' + at + '%\\r')
+say('')
+say('\\u001b]8;;https://example.com/report\\u001b\\\\the report\\u001b]8;;\\u001b\\\\ and \\u001b]8;;javascript:alert(1)\\u001b\\\\not this\\u001b]8;;\\u001b\\\\')
+say('\\u001b[2J\\u001b[H\\u001b]52;c;aGk=\\u0007\\u001b]0;title\\u0007still here')
+say('x'.repeat(1e6))
+`
+export const PRINTED = `planfold: 1
+name: printed
+title: What tools print
+policy: { write: [] }
+tasks:
+  - id: prints
+    title: Five thousand lines
+    run: [node, -e, ${JSON.stringify(PRINTS)}]
+    effect: pure
+  - id: fails
+    title: Fails twice
+    needs: prints
+    effect: pure
+    retry: 2
+    run: [node, -e, ${JSON.stringify("console.log('trying'); console.error('\\u001b]8;;https://example.com/e7\\u001b\\\\error E7\\u001b]8;;\\u001b\\\\: \\u001b[31mtotal\\u001b[0m is 3\\rerror E7: \\u001b[31mtotal\\u001b[0m is 4'); process.exit(1)")}]
+`

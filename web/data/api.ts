@@ -14,6 +14,7 @@ import type { Shown } from '../../src/domain/gates/consent.ts'
 import { defined } from '../../src/domain/json.ts'
 import type { CountedDecision } from '../../src/domain/network-decision.ts'
 import type { PlanStatus } from '../../src/domain/status.ts'
+import type { LogService } from '../log/log-source.ts'
 import { noteServerTime } from './server-clock.ts'
 import { shown } from './shown.ts'
 
@@ -123,7 +124,7 @@ export interface PlanList {
   readonly asking: { readonly [status in PlanStatus]?: number }
 }
 
-const PLANS_PAGE = 200
+const PLANS_PAGE = 100
 
 /** The first `wanted` plans. Without a state filter, plans with something in the inbox are always included, however old. */
 export async function listPlans(
@@ -319,8 +320,11 @@ export const heldFiles = async (plan: string) => (await engine.ask({ type: 'next
 
 // ── one task ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const taskLogs = (plan: string, task: string, after: number) =>
-  engine.ask({ type: 'logs', plan, task, after, limit: 1000 })
+/** Unescaped: `terminal/terminal-line.ts` reads it as a terminal would. */
+export const taskLog = (plan: string, task: string): LogService => ({
+  chunks: range => engine.ask({ type: 'logs', plan, task, ...range }),
+  linesBefore: before => engine.ask({ type: 'linesBefore', plan, task, before }),
+})
 /** `patch` is a unified diff; `why` says why there is none. */
 export interface ChangedFile {
   readonly path: string

@@ -24,6 +24,7 @@ export interface Port {
 interface Tab {
   readonly plans: Set<string>
   task: { readonly plan: string; readonly task: string } | null
+  log: { readonly plan: string; readonly task: string } | null
 }
 
 interface Followed {
@@ -46,6 +47,8 @@ export class LiveHub {
   #lastSeen: number
   #timer: ReturnType<typeof setTimeout> | null = null
   #stream: AbortController | null = null
+  /** What the shown logs print: a second stream, only while there are any. */
+  #printing: { readonly plans: string; readonly events: EventSource } | null = null
 
   constructor({ url, now }: { readonly url: string; readonly now: () => number }) {
     this.#now = now
@@ -54,7 +57,7 @@ export class LiveHub {
   }
 
   join(port: Port): void {
-    this.#tabs.set(port, { plans: new Set(), task: null })
+    this.#tabs.set(port, { plans: new Set(), task: null, log: null })
     port.send({ say: 'connection', connection: this.#connection })
     if (this.#stream === null) void this.#run()
   }
@@ -62,6 +65,7 @@ export class LiveHub {
   leave(port: Port): void {
     this.#tabs.delete(port)
     this.#forget()
+    this.#hear()
   }
 
   receive(port: Port, message: FromTab): void {
@@ -79,6 +83,11 @@ export class LiveHub {
       case 'follow-task':
         tab.task = message.task === null ? null : { plan: message.plan, task: message.task }
         this.#tellTask(port, tab)
+        break
+      case 'follow-log':
+      case 'leave-log':
+        tab.log = message.say === 'leave-log' ? null : { plan: message.plan, task: message.task }
+        this.#hear()
         break
       case 'reconnect':
         if (this.#connection.is === 'signed-out') void this.#run()
@@ -102,6 +111,29 @@ export class LiveHub {
       this.#set({ is: 'live' })
     }
     return response
+  }
+
+  /** Listens to the output of the plans whose logs are shown. The stream may cut output, so tabs read it from the log itself. */
+  #hear(): void {
+    const plans = [...new Set(Array.from(this.#tabs.values(), ({ log }) => log?.plan))].filter(
+      plan => plan !== undefined,
+    )
+    const asked = plans.toSorted().join(',')
+    if (asked === (this.#printing?.plans ?? '') && this.#printing?.events.readyState !== EventSource.CLOSED) return
+    this.#printing?.events.close()
+    this.#printing = null
+    if (asked === '') return
+    const events = new EventSource(`/events?plan_id=${encodeURIComponent(asked)}`)
+    const tell = (isOf: (log: { readonly plan: string; readonly task: string }) => boolean): void => {
+      for (const [port, { log }] of this.#tabs) if (log !== null && isOf(log)) port.send({ say: 'printed' })
+    }
+    // While it was not open, something may have been printed.
+    events.onopen = () => tell(() => true)
+    events.addEventListener('task.output', ({ data }) => {
+      const { plan, task } = JSON.parse(data) as { readonly plan: string; readonly task: string }
+      tell(log => log.plan === plan && log.task === task)
+    })
+    this.#printing = { plans: asked, events }
   }
 
   async #run(): Promise<void> {
@@ -255,6 +287,7 @@ export class LiveHub {
     if (this.#connection.is === connection.is) return
     this.#connection = connection
     this.#all({ say: 'connection', connection })
+    if (connection.is === 'live') this.#hear()
   }
 
   #forget(): void {

@@ -19,6 +19,9 @@ export type FromTab =
   | { readonly say: 'follow'; readonly plan: string }
   | { readonly say: 'leave'; readonly plan: string }
   | { readonly say: 'follow-task'; readonly plan: string; readonly task: string | null }
+  /** The log that the tab shows. */
+  | { readonly say: 'follow-log'; readonly plan: string; readonly task: string }
+  | { readonly say: 'leave-log' }
   /** Sent after signing in, or to retry now. */
   | { readonly say: 'reconnect' }
   | { readonly say: 'bye' }
@@ -28,6 +31,8 @@ export type ToTab =
   | { readonly say: 'plan'; readonly plan: string; readonly frame: PlanFrame }
   | { readonly say: 'missing'; readonly plan: string }
   | { readonly say: 'task'; readonly plan: string; readonly task: string; readonly detail: TaskDetail | null }
+  /** The task whose log the tab shows has printed something. */
+  | { readonly say: 'printed' }
   | { readonly say: 'changed'; readonly plans: readonly string[] }
 
 /** The changes of a plan since the last frame. If `whole`, `tasks` contains all of them, in order. */

@@ -22,6 +22,7 @@ class LiveStore {
   readonly details = new Map<string, TaskDetail | null>()
   readonly #listeners = new Set<Listener>()
   readonly #followers = new Map<string, number>()
+  #onPrinted: Listener | null = null
   readonly #onChanged = new Set<(plans: readonly string[]) => void>()
   #waiting: ToTab[] = []
   #frame = 0
@@ -77,6 +78,17 @@ class LiveStore {
     }
   }
 
+  /** One log at a time. The task may have printed something whenever `listener` is called. */
+  followLog(plan: string, task: string, listener: Listener): () => void {
+    this.#onPrinted = listener
+    this.say({ say: 'follow-log', plan, task })
+    return () => {
+      if (this.#onPrinted !== listener) return
+      this.#onPrinted = null
+      this.say({ say: 'leave-log' })
+    }
+  }
+
   onChanged(listener: (plans: readonly string[]) => void): () => void {
     this.#onChanged.add(listener)
     return () => this.#onChanged.delete(listener)
@@ -106,6 +118,9 @@ class LiveStore {
           break
         case 'task':
           this.details.set(`${message.plan}\n${message.task}`, message.detail)
+          break
+        case 'printed':
+          this.#onPrinted?.()
           break
         case 'changed':
           isAny = true

@@ -50,8 +50,8 @@ export function drawEdge({ from, to, outcome, shape, points }: LaidEdge): DrawnE
   }
 }
 
-const KINDS = ['outcome', 'next', 'done', 'now', 'critical-next', 'critical'] as const
-type Kind = (typeof KINDS)[number]
+export const KINDS = ['outcome', 'next', 'done', 'now', 'critical-next', 'critical'] as const
+export type Kind = (typeof KINDS)[number]
 const AWAY = '-'
 const SIGNS: { readonly [kind in Kind]: string } = {
   outcome: 'o',
@@ -132,7 +132,11 @@ function signOf(
   return SIGNS[kindOf(edge, tasks, critical)]
 }
 
-function kindOf({ from, to, outcome }: DrawnEdge, tasks: ReadonlyMap<string, TaskView>, critical: CriticalPath): Kind {
+export function kindOf(
+  { from, to, outcome }: DrawnEdge,
+  tasks: ReadonlyMap<string, TaskView>,
+  critical: CriticalPath,
+): Kind {
   if (outcome !== null) return 'outcome'
   const [source, target] = [tasks.get(from), tasks.get(to)]
   const isDone = source?.status === 'completed' || source?.status === 'skipped'

@@ -7,6 +7,7 @@ import type { TaskView } from '../data/live-messages.ts'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
 import { clock, lookWord, span, took } from '../parts/words.ts'
+import { TerminalText } from '../terminal/terminal-text.tsx'
 
 export type Detail = 'full' | 'name' | 'blocks'
 
@@ -115,7 +116,7 @@ const Node = memo(function Node({ task, place, detail, isSelected, isFolded, onS
       {detail === 'full' && (
         <>
           <em>{task.children === null ? <Took task={task} /> : `${task.childrenDone} of ${task.children.length}`}</em>
-          <span>{title ?? secondLine(task)}</span>
+          <span>{title ?? <TerminalText text={secondLine(task)} inButton />}</span>
           {look === 'running' && <i className="bar" />}
         </>
       )}

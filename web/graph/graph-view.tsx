@@ -16,11 +16,12 @@ import {
 import { type GraphLayout, LAYOUT, layoutGraph, type Place } from '../../src/domain/views/graph-layout.ts'
 import type { LivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
-import { useNow } from '../parts/clock.ts'
 import { type CriticalPath, criticalPath } from './critical-path.ts'
 import { drawEdge, EdgeLayer, type Window } from './edge-layer.tsx'
+import { focusOf, neighbour } from './graph-keys.ts'
 import { type Detail, NodeLayer } from './graph-nodes.tsx'
 import { Minimap, offsetOf, scaleOf } from './minimap.tsx'
+import { BlockCanvas, CANVAS_FROM } from './task-blocks.tsx'
 
 const SCALE_MIN = 0.06
 const SCALE_MAX = 1.6
@@ -32,7 +33,10 @@ const detailAt = (scale: number): Detail => (scale >= 0.6 ? 'full' : scale >= 0.
 
 interface Seen extends Window {
   readonly detail: Detail
+  readonly scale: number
 }
+
+const isCanvas = (detail: Detail, { nodes }: GraphLayout): boolean => detail === 'blocks' && nodes.length >= CANVAS_FROM
 
 export interface GraphHandle {
   zoomBy(factor: number): void
@@ -51,14 +55,24 @@ export interface GraphProps {
   readonly ref: Ref<GraphHandle>
 }
 
-/** For plans of this size, it is computed once per second instead of for every event. */
+/** For plans of this size, it is computed at most once per second instead of for every event. */
 const LARGE = 200
+const LARGE_EVERY_MS = 1_000
 
-export function useCritical({ tasks, byName, shape }: LivePlan): CriticalPath {
-  const now = useNow()
-  const when = tasks.length < LARGE ? tasks : now
-  // biome-ignore lint/correctness/useExhaustiveDependencies: of a large plan, an earlier state.
-  return useMemo(() => criticalPath(tasks, byName), [when, shape])
+export function useCritical(plan: LivePlan): CriticalPath {
+  const [taken, take] = useState(plan)
+  const takenAt = useRef(0)
+  useEffect(() => {
+    if (plan.tasks.length < LARGE || plan.tasks === taken.tasks) return
+    const wait = Math.max(0, takenAt.current + LARGE_EVERY_MS - performance.now())
+    const timer = setTimeout(() => {
+      takenAt.current = performance.now()
+      take(plan)
+    }, wait)
+    return () => clearTimeout(timer)
+  }, [plan, taken])
+  const { tasks, byName } = plan.tasks.length < LARGE || plan.shape !== taken.shape ? plan : taken
+  return useMemo(() => criticalPath(tasks, byName), [tasks, byName])
 }
 
 export function GraphView({ plan, selected, folded, critical, onSelect, onFold, onScale, ref }: GraphProps) {
@@ -88,10 +102,13 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
     setView(before => {
       const isInside =
         before !== null && left >= before.left && top >= before.top && right <= before.right && bottom <= before.bottom
-      const isClose = before !== null && before.right - before.left < 3 * (right - left)
+      const isClose =
+        before !== null &&
+        before.right - before.left < 3 * (right - left) &&
+        (k === before.scale || !isCanvas(detail, laid.current.layout))
       if (isInside && isClose && before.detail === detail) return before
       const [mx, my] = [(right - left) * 0.4, (bottom - top) * 0.4]
-      return { left: left - mx, top: top - my, right: right + mx, bottom: bottom + my, detail }
+      return { left: left - mx, top: top - my, right: right + mx, bottom: bottom + my, detail, scale: k }
     })
     onScale(k)
   }, [onScale])
@@ -101,7 +118,12 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
     const zooming = behaviour.current
     if (element === null || zooming === null) return
     const target = zoomIdentity.translate(to.x, to.y).scale(to.k)
-    if (isAtOnce || matchMedia('(prefers-reduced-motion: reduce)').matches) {
+    // On the way, each frame of a very large plan would be drawn anew.
+    if (
+      isAtOnce ||
+      laid.current.layout.nodes.length >= CANVAS_FROM ||
+      matchMedia('(prefers-reduced-motion: reduce)').matches
+    ) {
       select(element).call(zooming.transform, target)
       return
     }
@@ -210,6 +232,16 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
       }
     }
   }
+  /** The task under the pointer, where tasks are no elements. */
+  const blockAt = (event: React.MouseEvent): string | null => {
+    if (view === null || !isCanvas(view.detail, layout)) return null
+    const box = event.currentTarget.getBoundingClientRect()
+    const { k, x, y } = zoomTransform(event.currentTarget)
+    const [px, py] = [(event.clientX - box.left - x) / k, (event.clientY - box.top - y) / k]
+    const isUnder = (one: Place): boolean =>
+      px >= one.x && px <= one.x + one.width && py >= one.y && py <= one.y + one.height
+    return layout.nodes.find(isUnder)?.id ?? null
+  }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a click beside the tasks lets go of the one that is open; Escape does the same.
     <div
@@ -218,29 +250,45 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
       data-detail={view?.detail ?? 'full'}
       onKeyDown={move}
       onClick={event => {
-        if ((event.target as Element).closest('[data-task]') === null) onSelect(null)
+        if ((event.target as Element).closest('[data-task]') === null) onSelect(blockAt(event))
+      }}
+      onDoubleClick={event => {
+        const name = blockAt(event)
+        if (name !== null && shownByName.get(name)?.children != null) onFold(name)
       }}
     >
       <div ref={inner} className="sheet">
         <div className="ground" style={{ width: layout.width, height: layout.height }} />
-        <EdgeLayer
-          edges={edges}
-          tasks={shownByName}
-          critical={critical}
-          view={view}
-          hasArrows={view?.detail !== 'blocks'}
-        />
-        {view !== null && (
-          <NodeLayer
-            tasks={visible.tasks}
+        {view === null ? null : isCanvas(view.detail, layout) ? (
+          <BlockCanvas
             places={places}
-            isInView={isInView}
-            detail={view.detail}
+            tasks={shownByName}
+            edges={edges}
+            critical={critical}
             selected={selected}
-            folded={folded}
-            onSelect={onSelect}
-            onFold={onFold}
+            view={view}
+            scale={view.scale}
           />
+        ) : (
+          <>
+            <EdgeLayer
+              edges={edges}
+              tasks={shownByName}
+              critical={critical}
+              view={view}
+              hasArrows={view.detail !== 'blocks'}
+            />
+            <NodeLayer
+              tasks={visible.tasks}
+              places={places}
+              isInView={isInView}
+              detail={view.detail}
+              selected={selected}
+              folded={folded}
+              onSelect={onSelect}
+              onFold={onFold}
+            />
+          </>
         )}
       </div>
       <Minimap layout={layout} tasks={shownByName} frame={frame} />
@@ -298,45 +346,6 @@ function widthFor(tasks: readonly TaskView[], { nodes, width }: GraphLayout): nu
   const longest = Math.max(0, ...tasks.map(({ title }) => title?.length ?? 0))
   const wished = Math.min(WIDTH_MAX, Math.ceil(FRAME_WIDTH + longest * LETTER_WIDTH))
   return Math.max(LAYOUT.width, Math.floor(Math.min(wished, LAYOUT.width + room / columns)))
-}
-
-/** Where the view opens: a waiting or failed task, else a running one, else the next one. */
-export function focusOf(tasks: readonly TaskView[]): string | null {
-  for (const looks of [['failed'], ['waiting', 'lost'], ['running'], ['retrying', 'ready']])
-    for (const task of tasks) if (looks.includes(task.look)) return task.name
-  return tasks[0]?.name ?? null
-}
-
-function neighbour(
-  from: string,
-  key: string,
-  layout: GraphLayout,
-  tasks: ReadonlyMap<string, TaskView>,
-): string | null {
-  const at = layout.nodes.find(({ id }) => id === from)
-  if (at === undefined) return null
-  const nearest = (found: readonly Place[]): string | null =>
-    found.toSorted((a, b) => Math.abs(a.y - at.y) - Math.abs(b.y - at.y))[0]?.id ?? null
-  switch (key) {
-    case 'ArrowLeft': {
-      const needs = new Set(tasks.get(from)?.needs)
-      return nearest(layout.nodes.filter(({ id }) => needs.has(id)))
-    }
-    case 'ArrowRight':
-      return nearest(layout.nodes.filter(({ id }) => tasks.get(id)?.needs.includes(from) === true))
-    case 'ArrowUp':
-    case 'ArrowDown': {
-      const isDown = key === 'ArrowDown'
-      const middle = at.x + at.width / 2
-      return nearest(
-        layout.nodes.filter(
-          one => Math.abs(one.x + one.width / 2 - middle) < 20 && (isDown ? one.y > at.y : one.y < at.y),
-        ),
-      )
-    }
-    default:
-      return null
-  }
 }
 
 function placeFrame(

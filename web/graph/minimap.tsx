@@ -3,10 +3,10 @@
 import { type RefObject, useEffect, useRef } from 'react'
 import type { GraphLayout } from '../../src/domain/views/graph-layout.ts'
 import type { TaskView } from '../data/live-messages.ts'
+import { drawBlocks } from './task-blocks.tsx'
 
 const [WIDTH, HEIGHT] = [142, 74]
 const EVERY_MS = 500
-const SMALL = 4
 
 /** Scale and offset of the map, which centre the plan in it. */
 export const scaleOf = ({ width, height }: GraphLayout): number =>
@@ -18,16 +18,6 @@ export const offsetOf = (
   left: (WIDTH - width * k) / 2,
   top: (HEIGHT - height * k) / 2,
 })
-
-const COLOURS: { readonly [look: string]: string } = {
-  completed: '--done',
-  skipped: '--line2',
-  running: '--run',
-  waiting: '--wait-fill',
-  lost: '--wait-fill',
-  retrying: '--wait-fill',
-  failed: '--fail',
-}
 
 export function Minimap({
   layout,
@@ -66,34 +56,8 @@ function drawMap(element: HTMLCanvasElement, layout: GraphLayout, tasks: Readonl
   element.width = WIDTH * ratio
   element.height = HEIGHT * ratio
   context.scale(ratio, ratio)
-  const style = getComputedStyle(element)
   const k = scaleOf(layout)
   const { left, top } = offsetOf(layout, k)
   context.translate(left, top)
-  const found = new Map<string, string>()
-  const colour = (name: string): string => {
-    const known = found.get(name) ?? style.getPropertyValue(name)
-    found.set(name, known)
-    return known
-  }
-  for (const { id, x, y, width, height } of layout.nodes) {
-    const task = tasks.get(id)
-    context.fillStyle = colour(COLOURS[task?.look ?? ''] ?? '--line2')
-    context.globalAlpha = task?.look === 'completed' ? 0.6 : 1
-    const [wide, high] = [Math.max(2, width * k), Math.max(1, height * k * 0.6)]
-    if (task?.action !== 'gate' && (wide < SMALL || high < SMALL)) {
-      // Rounded corners would not be visible.
-      context.fillRect(x * k, y * k + (height * k) / 5, wide, high)
-      continue
-    }
-    context.beginPath()
-    if (task?.action === 'gate') {
-      const [cx, cy, r] = [(x + width / 2) * k, (y + height / 2) * k, Math.max(1.5, (width * k) / 1.8)]
-      context.moveTo(cx, cy - r)
-      context.lineTo(cx + r, cy)
-      context.lineTo(cx, cy + r)
-      context.lineTo(cx - r, cy)
-    } else context.roundRect(x * k, y * k + (height * k) / 5, wide, high, 1)
-    context.fill()
-  }
+  drawBlocks(element, context, layout.nodes, tasks, k)
 }

@@ -6,7 +6,8 @@ import { Maximize, Minus, Plus } from 'lucide-react'
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type LivePlan, useLivePlan } from '../data/live.ts'
 import { useInbox } from '../data/queries.ts'
-import { focusOf, type GraphHandle, GraphView, useCritical } from '../graph/graph-view.tsx'
+import { focusOf } from '../graph/graph-keys.ts'
+import { type GraphHandle, GraphView, useCritical } from '../graph/graph-view.tsx'
 import { isPlain } from '../parts/shell.tsx'
 import { AwayBar, Empty, Skeleton } from '../parts/states.tsx'
 import { span } from '../parts/words.ts'
@@ -15,13 +16,13 @@ import { LetAgent } from '../plan/let-agent.tsx'
 import { Outline } from '../plan/outline.tsx'
 import { PlanHead } from '../plan/plan-head.tsx'
 import { usePlanState } from '../plan/plan-state.ts'
-import { TaskDrawer } from '../plan/task-drawer.tsx'
 import { WaitingStrip } from '../plan/waiting-strip.tsx'
 import { VIEWS, type View } from '../router.tsx'
 
 const Board = lazy(() => import('../plan/board.tsx'))
 const Checkpoints = lazy(() => import('../plan/checkpoints.tsx'))
 const History = lazy(() => import('../plan/history.tsx'))
+const TaskDrawer = lazy(async () => ({ default: (await import('../plan/task-drawer.tsx')).TaskDrawer }))
 
 const VIEW_WORDS: { readonly [view in View]: string } = {
   graph: 'Graph',
@@ -194,16 +195,18 @@ function PlanShown({ name, plan: live }: { readonly name: string; readonly plan:
           {view === 'history' && <History plan={plan} name={name} onSelect={open} />}
         </Suspense>
         {selected !== null && (
-          <TaskDrawer
-            plan={plan}
-            name={name}
-            task={selected}
-            waiting={waiting.find(item => item.task === selected) ?? null}
-            onClose={() => open(null)}
-            onOpen={open}
-            onFold={fold}
-            isFolded={folded.has(selected)}
-          />
+          <Suspense fallback={<aside className="drawer" aria-busy="true" />}>
+            <TaskDrawer
+              plan={plan}
+              name={name}
+              task={selected}
+              waiting={waiting.find(item => item.task === selected) ?? null}
+              onClose={() => open(null)}
+              onOpen={open}
+              onFold={fold}
+              isFolded={folded.has(selected)}
+            />
+          </Suspense>
         )}
       </div>
     </main>

@@ -4,7 +4,7 @@ import '../styles/plans.css'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus, Search } from 'lucide-react'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import type { PlanStatus } from '../../src/domain/status.ts'
 import { isAsking, type PlanList, type PlanRow, type PlansAsked } from '../data/api.ts'
 import { plansBy } from '../data/queries.ts'
@@ -16,6 +16,7 @@ import { Glyph, signOfState } from '../parts/glyph.tsx'
 import { CountRibbon } from '../parts/ribbon.tsx'
 import { isPlain } from '../parts/shell.tsx'
 import { AwayBar, Empty, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
+import { useWindowed } from '../parts/windowed.ts'
 import { ago, clock, count, dollars, stateWord } from '../parts/words.ts'
 import type { PlansSearch } from '../router.tsx'
 
@@ -43,6 +44,7 @@ function countIn({ statuses, asking }: PlanList, group: Group): number {
 }
 
 const MORE = 200
+const ROW_HEIGHT = 32
 const SORT_WORDS: { readonly [sort: string]: string } = { updated: 'Last changed', name: 'Name', cost: 'Cost' }
 const SINCE_WORDS: { readonly [since: string]: string } = { day: 'Last day', week: 'Last week', month: 'Last month' }
 const DAYS: { readonly [since: string]: number } = { day: 1, week: 7, month: 30 }
@@ -75,6 +77,7 @@ export default function PlansPage() {
   const group = isGroup(status) ? status : null
   const navigate = useNavigate({ from: '/' })
   const field = useRef<HTMLInputElement>(null)
+  const box = useRef<HTMLDivElement>(null)
   const isAll = q === '' && since === undefined
   const shown = useMemo(() => {
     const words = q.toLowerCase().split(/\s+/).filter(Boolean)
@@ -169,9 +172,9 @@ export default function PlansPage() {
           onChange={value => void navigate({ to: '/', search: with_('sort', value), replace: true })}
         />
       </fieldset>
-      <div className="plans">
+      <div ref={box} className="plans">
         {error !== null && <Trouble error={error} />}
-        {data === undefined && error === null && [0, 1, 2, 3].map(row => <Skeleton key={row} height={32} />)}
+        {data === undefined && error === null && [0, 1, 2, 3].map(row => <Skeleton key={row} height={ROW_HEIGHT} />)}
         {data?.length === 0 && isAll && (
           <Empty title="No plans yet">
             <p>Say what you want, and Planfold drafts the steps. Nothing runs before you say so.</p>
@@ -191,16 +194,7 @@ export default function PlansPage() {
           </Empty>
         )}
         {groups.map(({ name, rows }) => (
-          <section key={name} aria-label={GROUPS[name].title}>
-            <h2>
-              {GROUPS[name].title} <span className="num dim">{number(name).toLocaleString('en')}</span>
-            </h2>
-            <ul>
-              {rows.map(row => (
-                <Row key={row.id} row={row} group={name} />
-              ))}
-            </ul>
-          </section>
+          <Rows key={name} group={name} number={number(name)} rows={rows} box={box} />
         ))}
         {list !== undefined && !isPlaceholderData && shown.length < wantedTotal && isLeft(list) && (
           <p className="plans-more">
@@ -276,7 +270,46 @@ function Chosen({
   )
 }
 
-function Row({ row, group }: { readonly row: PlanRow; readonly group: Group }) {
+function Rows({
+  group,
+  number,
+  rows,
+  box,
+}: {
+  readonly group: Group
+  readonly number: number
+  readonly rows: readonly PlanRow[]
+  readonly box: RefObject<HTMLDivElement | null>
+}) {
+  const list = useRef<HTMLUListElement>(null)
+  const { rows: windowed, items, padding } = useWindowed({ box, list, count: rows.length, estimate: ROW_HEIGHT })
+  const { title } = GROUPS[group]
+  return (
+    <section aria-label={title}>
+      <h2>
+        {title} <span className="num dim">{number.toLocaleString('en')}</span>
+      </h2>
+      <ul ref={list} style={padding}>
+        {items.map(({ index }) => {
+          const row = rows[index]!
+          return <Row key={row.id} ref={windowed.measureElement} index={index} row={row} group={group} />
+        })}
+      </ul>
+    </section>
+  )
+}
+
+function Row({
+  ref,
+  index,
+  row,
+  group,
+}: {
+  readonly ref: (element: HTMLElement | null) => void
+  readonly index: number
+  readonly row: PlanRow
+  readonly group: Group
+}) {
   const now = useNow()
   const { status, counts, cost, seen, waiting } = row
   const took = row.startedAt === null ? null : (row.endedAt ?? now) - row.startedAt
@@ -284,7 +317,7 @@ function Row({ row, group }: { readonly row: PlanRow; readonly group: Group }) {
   const state = isWaiting ? ({ word: 'waiting', waitsFor: 'you' } as const) : seen
   const failed = status === 'failed' ? 0 : (counts.failed ?? 0)
   return (
-    <li className={`plan-row ${status}`}>
+    <li ref={ref} data-index={index} className={`plan-row ${status}`}>
       <Link to="/plans/$plan" params={{ plan: row.name }}>
         <Glyph sign={signOfState(state)} label={stateWord(state)} />
         <b className="mono plan-row-name" title={row.name}>

@@ -4,13 +4,11 @@ import { useSyncExternalStore } from 'react'
 import { serverNow } from '../data/server-clock.ts'
 
 const listeners = new Set<() => void>()
-let now = serverNow()
 let timer: ReturnType<typeof setInterval> | null = null
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= setInterval(() => {
-    now = serverNow()
     for (const one of listeners) one()
   }, 1_000)
   return () => {
@@ -21,4 +19,5 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-export const useNow = (): number => useSyncExternalStore(subscribe, () => now)
+/** Whole seconds, so that all counters of one drawing agree. Read anew by each drawing, because the first answer may correct the clock. */
+export const useNow = (): number => useSyncExternalStore(subscribe, () => Math.floor(serverNow() / 1_000) * 1_000)

@@ -1,11 +1,12 @@
-// A unified diff, line by line or side by side, with signs as well as colours. Long diffs are cut until expanded. In a review,
-// each line takes a comment.
+// A unified diff, line by line or side by side, with signs as well as colours. Only the lines in view are in the document. In a
+// review, each line takes a comment.
 
 import '../styles/diff.css'
 import { Columns2, MessageSquarePlus, Rows2 } from 'lucide-react'
-import { Fragment, useMemo, useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
+import { useWindowed } from './windowed.ts'
 
-const LINES_MAX = 400
+const LINE_HEIGHT = 18
 
 /** Comments on single lines; the key is `path:line`. */
 export interface LineComments {
@@ -57,68 +58,90 @@ export function Diff({
   readonly comments?: LineComments
 }) {
   const lines = useMemo(() => readDiff(text).filter(({ kind }) => path === '' || kind !== 'file'), [text, path])
-  const [isAll, setAll] = useState(false)
+  const pairs = useMemo(() => (mode === 'split' ? pairsOf(lines) : []), [lines, mode])
   const [open, setOpen] = useState<string | null>(null)
-  const shown = isAll ? lines : lines.slice(0, LINES_MAX)
+  const box = useRef<HTMLDivElement>(null)
+  const table = useRef<HTMLTableElement>(null)
+  const rows = mode === 'split' ? pairs.length : lines.length
+  const { rows: windowed, items, padding } = useWindowed({ box, list: table, count: rows, estimate: LINE_HEIGHT })
   const column = { comments, path, open, setOpen }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys.
     // biome-ignore lint/a11y/useSemanticElements: a section would be a heading more in every drawer.
-    <div className={`diff ${mode}`} tabIndex={0} role="region" aria-label={label}>
-      <table>
-        <tbody>
-          {mode === 'inline'
-            ? shown.map((line, at) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: lines are in order.
-                <Fragment key={at}>
-                  <tr className={line.kind}>
-                    <td className="num">
-                      {line.after ?? line.before ?? ''}
-                      <CommentButton line={line} {...column} />
-                    </td>
-                    <td>
-                      <code>{signed(line)}</code>
-                    </td>
-                  </tr>
-                  <CommentRow line={line} width={2} {...column} />
-                </Fragment>
-              ))
-            : pairsOf(shown).map(([left, right], at) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: lines are in order.
-                <Fragment key={at}>
-                  {left !== null && (left.kind === 'hunk' || left.kind === 'file') ? (
-                    <tr className={left.kind}>
-                      <td className="num" />
-                      <td colSpan={3}>
-                        <code>{left.text}</code>
-                      </td>
-                    </tr>
-                  ) : (
-                    <tr>
-                      <td className={`num ${left?.kind ?? 'none'}`}>{left?.before ?? ''}</td>
-                      <td className={left?.kind ?? 'none'}>
-                        <code>{left === null ? '' : signed(left)}</code>
-                      </td>
-                      <td className={`num ${right?.kind ?? 'none'}`}>
-                        {right?.after ?? ''}
-                        {right !== null && <CommentButton line={right} {...column} />}
-                      </td>
-                      <td className={right?.kind ?? 'none'}>
-                        <code>{right === null ? '' : signed(right)}</code>
-                      </td>
-                    </tr>
-                  )}
-                  {right !== null && <CommentRow line={right} width={4} {...column} />}
-                </Fragment>
-              ))}
-        </tbody>
+    <div ref={box} className={`diff ${mode}`} tabIndex={0} role="region" aria-label={label}>
+      <table ref={table}>
+        <Spacer height={padding.paddingTop} />
+        {items.map(({ index }) => (
+          <tbody key={index} ref={windowed.measureElement} data-index={index}>
+            {mode === 'inline' ? (
+              <InlineLine line={lines[index]!} {...column} />
+            ) : (
+              <SplitLine left={pairs[index]![0]} right={pairs[index]![1]} {...column} />
+            )}
+          </tbody>
+        ))}
+        <Spacer height={padding.paddingBottom} />
       </table>
-      {lines.length > shown.length && (
-        <button type="button" className="button small" onClick={() => setAll(true)}>
-          Show {lines.length - shown.length} more lines
-        </button>
-      )}
     </div>
+  )
+}
+
+/** Stands for the lines that are not in view. */
+const Spacer = ({ height }: { readonly height: number }) =>
+  height === 0 ? null : (
+    <tbody aria-hidden="true">
+      <tr style={{ height }} />
+    </tbody>
+  )
+
+function InlineLine({ line, ...column }: Commented) {
+  return (
+    <>
+      <tr className={line.kind}>
+        <td className="num">
+          {line.after ?? line.before ?? ''}
+          <CommentButton line={line} {...column} />
+        </td>
+        <td>
+          <code>{signed(line)}</code>
+        </td>
+      </tr>
+      <CommentRow line={line} width={2} {...column} />
+    </>
+  )
+}
+
+function SplitLine({
+  left,
+  right,
+  ...column
+}: Omit<Commented, 'line'> & { readonly left: DiffLine | null; readonly right: DiffLine | null }) {
+  return (
+    <>
+      {left !== null && (left.kind === 'hunk' || left.kind === 'file') ? (
+        <tr className={left.kind}>
+          <td className="num" />
+          <td colSpan={3}>
+            <code>{left.text}</code>
+          </td>
+        </tr>
+      ) : (
+        <tr>
+          <td className={`num ${left?.kind ?? 'none'}`}>{left?.before ?? ''}</td>
+          <td className={left?.kind ?? 'none'}>
+            <code>{left === null ? '' : signed(left)}</code>
+          </td>
+          <td className={`num ${right?.kind ?? 'none'}`}>
+            {right?.after ?? ''}
+            {right !== null && <CommentButton line={right} {...column} />}
+          </td>
+          <td className={right?.kind ?? 'none'}>
+            <code>{right === null ? '' : signed(right)}</code>
+          </td>
+        </tr>
+      )}
+      {right !== null && <CommentRow line={right} width={4} {...column} />}
+    </>
   )
 }
 

@@ -12,14 +12,7 @@ const BANG = <path d="M8 4.8v3.9M8 11v.1" stroke="var(--wait-on)" strokeWidth="1
 const RUN = (
   <>
     <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" strokeOpacity=".25" strokeWidth="2" />
-    <path
-      className="turn"
-      d="M8 2a6 6 0 0 0-5.2 9"
-      fill="none"
-      stroke="currentColor"
-      strokeWidth="2"
-      strokeLinecap="round"
-    />
+    <path d="M8 2a6 6 0 0 0-5.2 9" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
     <circle cx="8" cy="8" r="2" fill="currentColor" />
   </>
 )

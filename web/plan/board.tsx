@@ -6,6 +6,7 @@ import type { LivePlan } from '../data/live.ts'
 import type { Look, TaskView } from '../data/live-messages.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
 import { asksWord, lookWord, took } from '../parts/words.ts'
+import { TerminalText } from '../terminal/terminal-text.tsx'
 
 const COLUMNS: readonly { readonly title: string; readonly looks: readonly Look[] }[] = [
   { title: 'To come', looks: ['pending', 'blocked'] },
@@ -88,7 +89,11 @@ function Card({
         <Glyph sign={signOf(task)} label={lookWord(task.look)} />
         <b className="mono">{task.name}</b>
         <em>{time}</em>
-        {line !== '' && <span>{line}</span>}
+        {line !== '' && (
+          <span>
+            <TerminalText text={line} inButton />
+          </span>
+        )}
       </button>
     </li>
   )

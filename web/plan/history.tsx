@@ -4,7 +4,7 @@ import '../styles/history.css'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { History as HistorySign } from 'lucide-react'
-import { useEffect, useMemo, useRef } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { PlanWording } from '../../src/domain/events/event-row.ts'
 import { plainStep } from '../../src/domain/hint.ts'
 import { contextRows, isSetback, type Moment, timeline } from '../../src/domain/views/timeline.ts'
@@ -12,7 +12,9 @@ import { type EntryItem, listEntries } from '../data/api.ts'
 import type { LivePlan } from '../data/live.ts'
 import { commandOf } from '../parts/command.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
+import { useWindowed } from '../parts/windowed.ts'
 import { count, dateOf, dayOf, timeOf } from '../parts/words.ts'
+import { TerminalText } from '../terminal/terminal-text.tsx'
 
 const PAGE = 100
 /** How many newer entries are shown above a linked entry. */
@@ -38,13 +40,25 @@ export default function History({
     ...(before === undefined ? {} : { staleTime: Number.POSITIVE_INFINITY }),
     placeholderData: shown => shown,
   })
-  const list = useRef<HTMLOListElement>(null)
-  const isFound = data?.items.some(one => one.version === entry) === true
+  const [box, list] = [useRef<HTMLElement>(null), useRef<HTMLOListElement>(null)]
+  const [items, readOlder] = useEntries(id, data?.items)
+  const place = items.findIndex(one => one.version === entry)
+  const isFound = place !== -1
+  const {
+    rows,
+    items: drawn,
+    padding,
+  } = useWindowed({ box, list, count: items.length, estimate: 34 }, { overscan: 30 })
   // Scrolls once to a linked entry.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another entry, another place.
   useEffect(() => {
-    if (isFound) list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'center' })
+    if (isFound) rows.scrollToIndex(place, { align: 'center' })
   }, [entry, isFound])
+  const isNearEnd = (drawn.at(-1)?.index ?? -1) === items.length - 1
+  useEffect(() => {
+    // If the service is away, the page says so elsewhere.
+    if (isNearEnd) readOlder().catch(() => {})
+  }, [isNearEnd, readOlder])
   if (error !== null) return <Trouble error={error} />
   if (data === undefined)
     return (
@@ -52,12 +66,11 @@ export default function History({
         <Skeleton height={120} />
       </div>
     )
-  const [first, last] = [data.items[0], data.items.at(-1)]
+  const first = items[0]
   const newer = first === undefined || first.version >= version ? null : first.version + PAGE + 1
-  const older = last === undefined || last.version === 1 ? null : last.version
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys.
-    <section className="history" aria-label="History" tabIndex={0}>
+    <section ref={box} className="history" aria-label="History" tabIndex={0}>
       <div className="history-head">
         <p className="dim">
           {count(version, 'entry', 'entries')}, newest first. Entries are only added, never changed.
@@ -70,27 +83,52 @@ export default function History({
           There is no entry {entry}; the event log has {count(version, 'entry', 'entries')}.
         </p>
       )}
-      {data.items.length === 0 ? (
+      {items.length === 0 ? (
         <Empty title="Nothing here" sign={<HistorySign size={36} strokeWidth={1.4} aria-hidden="true" />} />
       ) : (
-        <ol ref={list} reversed start={first?.version}>
-          {data.items.map((item, at) => (
+        <ol ref={list} reversed start={first?.version} style={padding}>
+          {drawn.map(({ index: at }) => (
             <Entry
-              key={item.version}
-              item={item}
+              key={items[at]!.version}
+              ref={rows.measureElement}
+              index={at}
+              item={items[at]!}
               name={name}
               planName={plan.head.name}
-              isWanted={item.version === entry}
-              isNewDay={at === 0 || dayOf(Date.parse(item.at)) !== dayOf(Date.parse(data.items[at - 1]!.at))}
+              isWanted={at === place}
+              isNewDay={at === 0 || dayOf(Date.parse(items[at]!.at)) !== dayOf(Date.parse(items[at - 1]!.at))}
               knows={plan.byName}
               onSelect={onSelect}
             />
           ))}
         </ol>
       )}
-      {older !== null && <PageLink name={name} before={older} word="Older" />}
     </section>
   )
+}
+
+/** The entries that follow each other from the newest of `page` on, and what reads the next ones before them. */
+function useEntries(
+  id: string,
+  page: readonly EntryItem[] | undefined,
+): readonly [readonly EntryItem[], () => Promise<void>] {
+  const known = useRef(new Map<number, EntryItem>())
+  const [older, setOlder] = useState(0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `older` counts what was read.
+  const items = useMemo(() => {
+    for (const item of page ?? []) known.current.set(item.version, item)
+    const found: EntryItem[] = []
+    for (let at = page?.[0]?.version ?? 0; known.current.has(at); at--) found.push(known.current.get(at)!)
+    return found
+  }, [page, older])
+  const before = items.at(-1)?.version ?? 1
+  const readOlder = useCallback(async () => {
+    if (before === 1) return
+    const { items: read } = await listEntries(id, { limit: PAGE, before })
+    for (const item of read) known.current.set(item.version, item)
+    setOlder(count => count + 1)
+  }, [id, before])
+  return [items, readOlder]
 }
 
 function PageLink({
@@ -115,6 +153,8 @@ function PageLink({
 }
 
 function Entry({
+  ref,
+  index,
   item,
   name,
   planName,
@@ -123,6 +163,8 @@ function Entry({
   knows,
   onSelect,
 }: {
+  readonly ref: (element: HTMLElement | null) => void
+  readonly index: number
   readonly item: EntryItem
   readonly name: string
   readonly planName: string
@@ -138,7 +180,7 @@ function Entry({
     [now, version, actor, events, planName],
   )
   return (
-    <li className={isWanted ? 'wanted' : ''} aria-current={isWanted ? 'true' : undefined}>
+    <li ref={ref} data-index={index} className={isWanted ? 'wanted' : ''} aria-current={isWanted ? 'true' : undefined}>
       {isNewDay && <h3>{dayOf(now)}</h3>}
       <div className="entry">
         <Link
@@ -198,13 +240,13 @@ function EntrySentence({
   readonly knows: ReadonlyMap<string, unknown>
   readonly onSelect: (task: string) => void
 }) {
-  if (task === null || !text.startsWith(task) || !knows.has(task)) return text
+  if (task === null || !text.startsWith(task) || !knows.has(task)) return <TerminalText text={text} />
   return (
     <>
       <button type="button" className="link mono" onClick={() => onSelect(task)}>
         {task}
       </button>
-      {text.slice(task.length)}
+      <TerminalText text={text.slice(task.length)} />
     </>
   )
 }

@@ -1,16 +1,17 @@
 // The tasks as a list, top to bottom; finished tasks fold into one row, so that the current ones stand out.
 
 import { ChevronDown, ChevronRight } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { LivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
-import { Button } from '../parts/button.tsx'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
-import { asksWord, clock, lookWord, span, took } from '../parts/words.ts'
+import { useWindowed } from '../parts/windowed.ts'
+import { asksWord, clock, count, lookWord, span, took } from '../parts/words.ts'
+import { TerminalText } from '../terminal/terminal-text.tsx'
 
 const DONE_SHOWN = 2
-const ROWS_MAX = 400
+const ROW_HEIGHT = 52
 
 export function Outline({
   plan,
@@ -22,7 +23,8 @@ export function Outline({
   readonly onSelect: (task: string) => void
 }) {
   const [isAll, setAll] = useState(false)
-  const [rows, setRows] = useState(ROWS_MAX)
+  const box = useRef<HTMLDivElement>(null)
+  const list = useRef<HTMLUListElement>(null)
   const done = plan.tasks.filter(({ look }) => look === 'completed' || look === 'skipped')
   const isOver = done.length === plan.tasks.length
   const isFolded = !isAll && !isOver && done.length > DONE_SHOWN
@@ -31,8 +33,14 @@ export function Outline({
     (all, { startedAt, endedAt }) => all + (startedAt === null || endedAt === null ? 0 : endedAt - startedAt),
     0,
   )
+  const { rows, items, padding } = useWindowed({ box, list, count: shown.length, estimate: ROW_HEIGHT })
+  const selectedAt = shown.findIndex(({ name }) => name === selected)
+  // Keys choose tasks that are not drawn, too.
+  useEffect(() => {
+    if (selectedAt !== -1) rows.scrollToIndex(selectedAt, { align: 'auto' })
+  }, [rows, selectedAt])
   return (
-    <div className="outline-scroll">
+    <div ref={box} className="outline-scroll">
       <ul className="outline">
         {!isOver && done.length > DONE_SHOWN && (
           <li className="past">
@@ -44,31 +52,45 @@ export function Outline({
             </button>
           </li>
         )}
-        {shown.slice(0, rows).map(task => (
-          <Row key={task.name} task={task} isSelected={task.name === selected} onSelect={onSelect} />
+      </ul>
+      <ul ref={list} className="outline" style={padding} aria-label={count(shown.length, 'task')}>
+        {items.map(({ index }) => (
+          <Row
+            key={shown[index]!.name}
+            ref={rows.measureElement}
+            index={index}
+            task={shown[index]!}
+            isSelected={index === selectedAt}
+            onSelect={onSelect}
+          />
         ))}
       </ul>
-      {shown.length > rows && <Button onClick={() => setRows(rows + 1_000)}>Show {shown.length - rows} more</Button>}
     </div>
   )
 }
 
 function Row({
+  ref,
+  index,
   task,
   isSelected,
   onSelect,
 }: {
+  readonly ref: (element: HTMLElement | null) => void
+  readonly index: number
   readonly task: TaskView
   readonly isSelected: boolean
   readonly onSelect: (task: string) => void
 }) {
   return (
-    <li className={`${task.look}${isSelected ? ' selected' : ''}`}>
+    <li ref={ref} data-index={index} className={`${task.look}${isSelected ? ' selected' : ''}`}>
       <button type="button" aria-pressed={isSelected} onClick={() => onSelect(task.name)}>
         <Glyph sign={signOf(task)} label={lookWord(task.look)} />
         <span className="outline-text">
           <b className="mono">{task.name}</b>
-          <span>{lineOf(task)}</span>
+          <span>
+            <TerminalText text={lineOf(task)} inButton />
+          </span>
         </span>
         <em>
           <When task={task} />

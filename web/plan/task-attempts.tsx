@@ -8,6 +8,7 @@ import { EntryLink } from '../parts/entry-link.tsx'
 import { Glyph } from '../parts/glyph.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { dateOf, dollars, took } from '../parts/words.ts'
+import { TerminalText } from '../terminal/terminal-text.tsx'
 import { useTaskPage } from './changes.tsx'
 
 export function TaskAttempts({ plan, name, detail }: Readonly<{ plan: string; name: string; detail: TaskDetail }>) {
@@ -63,7 +64,11 @@ export function TaskAttempts({ plan, name, detail }: Readonly<{ plan: string; na
               {one.duration_ms === null ? '' : took(one.duration_ms)}
             </span>
             <EntryLink plan={name} entry={one.entry} />
-            {(one.failure !== null || one.lost !== null) && <p className="dim">{one.failure?.message ?? one.lost}</p>}
+            {(one.failure !== null || one.lost !== null) && (
+              <p className="dim">
+                <TerminalText text={one.failure?.message ?? one.lost ?? ''} />
+              </p>
+            )}
             {one.beside.map(line => (
               <p key={line} className="dim">
                 {line}

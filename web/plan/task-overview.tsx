@@ -6,14 +6,15 @@ import type { InboxEntry } from '../data/api.ts'
 import type { LivePlan } from '../data/live.ts'
 import type { TaskDetail, TaskView } from '../data/live-messages.ts'
 import { useIdentity } from '../data/queries.ts'
+import { TaskLog } from '../log/task-log.tsx'
 import { CommandLine, commandOf } from '../parts/command.tsx'
 import { Glyph, signOf } from '../parts/glyph.tsx'
 import { HintText } from '../parts/hint-text.tsx'
 import { asksWord, lookWord } from '../parts/words.ts'
+import { TerminalText } from '../terminal/terminal-text.tsx'
 import { ActionShown } from './action-shown.tsx'
 import { Criteria } from './criteria.tsx'
 import { LetAgent } from './let-agent.tsx'
-import { TaskLog } from './task-log.tsx'
 
 export function TaskOverview({
   plan,
@@ -48,7 +49,9 @@ export function TaskOverview({
           <h3>{view.look === 'retrying' ? 'Why the last attempt failed' : 'Why it failed'}</h3>
           <div className="trouble">
             <div>
-              <p>{failure.message}</p>
+              <p className="printed">
+                <TerminalText text={failure.message} />
+              </p>
               <p className="dim">
                 {failure.class}
                 {failure.code === undefined ? '' : `, ${failure.code}`}

@@ -16,6 +16,10 @@ test.each([
   ],
   ['one\ntwo\n', 'two'],
   ['\u001b[31mfatal: bad revision\u001b[0m\nusage: git\n', 'fatal: bad revision'],
+  [
+    'compiling 1%\r\u001b[Kcompiling 2%\r\u001b]8;;https://x.example\u001b\\error E7\u001b]8;;\u001b\\: total\r\n',
+    'error E7: total',
+  ],
   ['npm error code 1\nnpm error path /x\n', 'npm error path /x'],
   ['npm notice\n', 'npm notice'],
   ['', null],

@@ -19,15 +19,17 @@ export const withoutNoise = (lines: readonly string[]): readonly string[] => lin
 const linesOf = (text: string): readonly string[] =>
   text
     .slice(-TAIL_MAX)
-    .replace(COLOURS, '')
+    .replace(SEQUENCES, '')
     .split('\n')
-    .map(line => line.trim())
+    // Of a progress bar, what it showed last.
+    .map(line => line.trimEnd().split('\r').at(-1)!.trim())
     .filter(line => line !== '')
 
 const TAIL_MAX = 8_192
 const LINE_MAX = 200
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal begin with one.
-const COLOURS = /\u001b\[[0-9;]*m/g
+/** Colours, movements of the cursor, and links. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with one.
+const SEQUENCES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))/g
 const FAULT = /(?:error|fatal|panic|exception)\b|\b(?:not found|no such|cannot|can't|unable|denied|failed)\b/i
 const NOISE =
   /^\s*(?:Node\.js v\d|npm (?:notice|warn|info)\b|npm (?:error|ERR!)\s*(?:A complete log|\S*_logs\/|$)|at .+(?::\d+:\d+\)?|\(<anonymous>\))$)/

@@ -30,6 +30,7 @@ function queriesAbout(plan: PlanId): { readonly [T in QueryType]: QueryOf<T> } {
     record: { type: 'record', plan },
     records: { type: 'records', plan, tasks: ['a', 'g'] },
     logs: { type: 'logs', plan },
+    linesBefore: { type: 'linesBefore', ...about, before: 1 },
     agentSteps: { type: 'agentSteps', ...about },
     taskPage: { type: 'taskPage', ...about },
     taskChanges: { type: 'taskChanges', ...about },

@@ -92,6 +92,12 @@ export function workContract(what: string, setup: Setup): void {
         expect(driven).toEqual({ status: 'rested', rest: 'ended' })
         expect((await ana.engine.ask({ type: 'summary', plan: id }))?.status).toBe('completed')
         expect((await ana.engine.ask({ type: 'logs', plan: id }))?.map(({ text }) => text).join('')).toContain('hello')
+        const printed = { type: 'linesBefore', plan: id, task: 'speak' } as const
+        const lines = await Promise.all(
+          [0, Number.MAX_SAFE_INTEGER].map(before => ana.engine.ask({ ...printed, before })),
+        )
+        expect(lines[0]).toBe(0)
+        expect(lines[1]).toBeGreaterThan(0)
         const attempts = await ana.engine.ask({ type: 'attempts', plan: id })
         expect(attempts.items.map(row => [row.task, row.status]).sort()).toEqual([
           ['speak', 'succeeded'],

@@ -70,6 +70,8 @@ export const QUERIES = {
     before: count.exactOptional(),
     limit: count.exactOptional(),
   }),
+  /** How many lines the task had printed before this chunk: the place of a page that was read from the end. */
+  linesBefore: of('linesBefore', { ...task, before: count }),
   taskPage: of('taskPage', task),
   agentSteps: of('agentSteps', task),
   /** Why lines of a file are there. `plan`: the file in the folder where this plan works. */
