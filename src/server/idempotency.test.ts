@@ -49,6 +49,12 @@ const WITHOUT: { readonly [path: string]: string } = {
   ),
   '/tasks/:task/heartbeat': 'the same claim is held on to',
   '/plans/:plan/tasks/:task/heartbeat': 'the same claim is held on to',
+  ...Object.fromEntries(
+    ['', '/plans/:plan'].map(path => [
+      `${path}/tasks/:task/artifacts/:artifact`,
+      'a part that is there is not taken again',
+    ]),
+  ),
 }
 
 /** Happens once all the same, and says the second time how things stand by then. */
