@@ -20,7 +20,7 @@ const ENGINE = [
   'stores',
   'workspace',
   'runners',
-  'extras/{agents,memory,models,planners,publishers}',
+  'extras/{agents,artifacts,memory,models,planners,publishers}',
   'engine',
   'mcp',
 ].map(room => `src/${room}/**/*.test.ts`)

@@ -2,6 +2,7 @@
 // table is here, or says why a key changes nothing about it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { lacks } from '../composition/missing-extra.fixture.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { printJson } from '../format/plan/print.ts'
@@ -49,6 +50,12 @@ const WITHOUT: { readonly [path: string]: string } = {
   ),
   '/tasks/:task/heartbeat': 'the same claim is held on to',
   '/plans/:plan/tasks/:task/heartbeat': 'the same claim is held on to',
+  ...Object.fromEntries(
+    (lacks('artifacts') ? [] : ['', '/plans/:plan']).map(path => [
+      `${path}/tasks/:task/artifacts/:artifact`,
+      'a part that is there is not taken again',
+    ]),
+  ),
 }
 
 /** Happens once all the same, and says the second time how things stand by then. */

@@ -349,6 +349,7 @@ export const taskPage = (
 
 // ── going back ───────────────────────────────────────────────────────────────────────────────────────────────────
 
+export const listArtifacts = (plan: string, task: string) => engine.ask({ type: 'artifacts', plan, task })
 export const listCheckpoints = (plan: string) => engine.ask({ type: 'checkpoints', plan })
 type Including = { readonly includeUnclaimed?: true }
 /** Without a checkpoint: before the first task. */

@@ -125,7 +125,7 @@ export function TaskDrawer({ plan, name, task, waiting, isFolded, onClose, onOpe
             asks={askedBy(waiting)}
           />
         ) : tab === 'data' ? (
-          <TaskData detail={detail} />
+          <TaskData plan={plan.head.id} detail={detail} />
         ) : (
           <TaskAttempts plan={plan.head.id} name={name} detail={detail} />
         )}

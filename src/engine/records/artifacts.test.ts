@@ -137,6 +137,18 @@ describe('uploads', () => {
     expect(await send({ from: 0, part: '', whole: '' })).toBe('ok')
   })
 
+  test('an upload goes on in another process, from the part that was recorded last', async () => {
+    const { send, plan, token, disk } = await claimed()
+    expect(await send({ from: 0, part: 'ab', whole: 'abcd' })).toBe('ok')
+    // The process is gone between two parts; only its disk is left.
+    const then = setup(undefined, {}, disk)
+    expect(await then.engine.ask({ type: 'uploads', plan, task: OUT })).toMatchObject([{ name: 'notes', received: 2 }])
+    expect(await sender(then, plan, token)({ from: 2, part: 'cd', whole: 'abcd' })).toBe('ok')
+    const sha256 = hashOf('abcd')
+    expect(await then.engine.ask({ type: 'artifact', plan, sha256 })).toEqual(new Uint8Array(Buffer.from('abcd')))
+    expect((await then.rooms.store.check()).faults).toEqual([])
+  })
+
   test('a dead claim uploads nothing more; what was whole stays', async () => {
     const { engine, plan, send, ...room } = await claimed()
     expect(await send({ name: 'first', from: 0, part: 'abcd', whole: 'abcd' })).toBe('ok')

@@ -8,6 +8,7 @@ import { LIMITS } from '../../server/limits.ts'
 import { isProblem, notFound, type Problem, problem } from '../../server/problem.ts'
 import { type Answer, type AnyRoute, ok, under } from '../../server/route.ts'
 import { ofTask } from '../../server/routes/claims.ts'
+import { attachment } from '../../server/routes/logs.ts'
 import { gone, order, planRoute, withTask } from '../../server/submit-order.ts'
 import { iso } from '../../server/wire-names.ts'
 import { uploadsOf } from './uploads.ts'
@@ -54,12 +55,10 @@ const artifactRoutes: readonly AnyRoute[] = [
       if (found.expired) return expired(found)
       const type = all.every(({ confidential }) => confidential) ? 'confidentialArtifact' : 'artifact'
       const data = await call.engine.ask({ type, plan, sha256: found.sha256 })
-      return data === null
-        ? notFound(`the content of ${found.address} is missing`)
-        : bytes(found.sha256, data, call.headers)
+      return data === null ? notFound(`the content of ${found.address} is missing`) : bytes(found, data, call.headers)
     },
   }),
-  ...ofTask('/artifacts/:name', {
+  ...ofTask('/artifacts/:artifact', {
     method: 'GET',
     right: 'read',
     about: 'An artifact and where it came from: inputs with hashes, command, environment, model, approvals, decisions.',
@@ -67,7 +66,7 @@ const artifactRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the artifact', body: 'ArtifactDescribed' } },
     handle: async call =>
       await withTask(call, async ({ plan, task }) => {
-        const { name = '' } = call.params
+        const { artifact: name = '' } = call.params
         const found = await call.engine.ask({ type: 'artifactOf', plan, task, name, version: call.query.version })
         if (found === null)
           return notFound(`'${task}' left no such artifact`, `list them: GET /plans/${plan}/artifacts`)
@@ -75,7 +74,7 @@ const artifactRoutes: readonly AnyRoute[] = [
         return ok({ ...onWire(plan, one), content, provenance: provenanceOnWire(provenance) })
       }),
   }),
-  ...ofTask('/artifacts/:name', {
+  ...ofTask('/artifacts/:artifact', {
     method: 'POST',
     right: 'operate',
     about: 'A part of an artifact, uploaded by the one who claimed the task. It also keeps the claim from lapsing.',
@@ -84,7 +83,7 @@ const artifactRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the part is recorded', body: 'ArtifactUpload' } },
     handle: async call =>
       await withTask(call, async ({ plan, task }) => {
-        const { name = '' } = call.params
+        const { artifact: name = '' } = call.params
         const done = await order(call, plan, { type: 'upload', task, name, ...call.body })
         if (isProblem(done)) return done
         const now = (await uploadsOf(call.engine, plan, task)).find(one => one.name === name)
@@ -132,14 +131,13 @@ const expired = ({ address, expires, retention }: ListedArtifact): Problem =>
   })
 
 function bytes(
-  sha256: string,
+  { sha256, name }: Pick<ListedArtifact, 'sha256' | 'name'>,
   data: Uint8Array,
   headers: { readonly range?: string | undefined; readonly 'if-range'?: string | string[] | undefined },
 ): Answer {
   const tag = `"${sha256}"`
   const more = {
-    'content-disposition': `attachment; filename="${sha256}"`,
-    'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
+    ...attachment(name.replace(/[^\w.-]+/g, '-')),
     'accept-ranges': 'bytes',
     etag: tag,
   }

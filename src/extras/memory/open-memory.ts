@@ -12,7 +12,7 @@ import { Meanings, type Near } from './meanings.ts'
 type Options = Parameters<MemoryExtra['openMemory']>[0]
 
 const LIMIT_DEFAULT = 20
-const LIMIT_MAX = 100
+const LIMIT_MAX = 1_000
 
 /** Numbers of items are those of their store. */
 interface Part {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import { MEMORY_SCOPES } from '../../domain/memory/memory-items.ts'
-import { cursor, instant, limit, nonEmpty, whole, yes } from './field-schemas.ts'
+import { cursor, instant, limit, nonEmpty, yes } from './field-schemas.ts'
 import { namedObject, wireObject } from './wire.ts'
 
 const kinds = z
@@ -53,8 +53,8 @@ export const memoryQuery = wireObject({
   q: nonEmpty(2_000).optional().describe('What is looked for.'),
   plan_id: planId.describe('Also what this plan remembers: its UUID or name.'),
   scope: scope.describe('Only of `plan`, `project` or `user`.'),
-  limit: whole(1, 100).default(20).describe('How many at most; 20 when it is not said.'),
-  cursor: z.string().max(200).optional().describe('From `next` of the page before.'),
+  limit,
+  cursor,
 })
 
 export const memoryBody = namedObject('NewMemory', {
@@ -72,7 +72,11 @@ export const memoryBody = namedObject('NewMemory', {
   expires_in_seconds: z.int().min(1).max(3_153_600_000).optional(),
 })
 
-export const forgetQuery = wireObject({ key, scope, plan_id: planId })
+export const forgetQuery = wireObject({
+  key: key.describe('What is forgotten.'),
+  scope: scope.describe('`plan` when a plan is named, else `project`.'),
+  plan_id: planId.describe('Whose memory it is: its UUID or name.'),
+})
 
 // Signed-in user, sign-in codes, and tokens. A token itself is shown only once, when it is created.
 

@@ -262,6 +262,7 @@ const PARAMETERS: { readonly [name: string]: string } = {
   proposal: 'The id of a proposal.',
   revision: 'The number of a revision, from 1.',
   template: 'The name of a template.',
+  artifact: 'The name of an artifact.',
   sha256: 'The SHA-256 of the bytes: 64 lower-case hexadecimal digits.',
   name: 'The name of whom the token is for.',
   id: 'The id of something that waits, as the inbox has it.',

@@ -181,9 +181,12 @@ function bytes(sha256: Sha256, data: Uint8Array | null): Answer {
   return {
     status: 200,
     raw: { type: BYTES, data },
-    headers: {
-      'content-disposition': `attachment; filename="${sha256}"`,
-      'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
-    },
+    headers: attachment(sha256),
   }
 }
+
+/** No browser shows or executes what is sent with these. */
+export const attachment = (filename: string) => ({
+  'content-disposition': `attachment; filename="${filename}"`,
+  'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
+})

@@ -88,4 +88,23 @@ describe('sqlite: catching up', () => {
     expect((await store.search({ text: 'second' })).items).toHaveLength(1)
     expect((await store.search({ text: 'first' })).items).toHaveLength(1)
   })
+
+  it('an item of memory that was being replaced when its process was killed is the old or the new one, with its words', async () => {
+    const { folder, open } = setup()
+    const store = await open()
+    const place = { scope: 'project', owner: '' } as const
+    await store.memories.put({ ...place, key: 'k', at: 7, expiresAt: null, body: 'older' }, 'older')
+    const program = fileURLToPath(new URL('./catch-up.process.fixture.ts', import.meta.url))
+    for (const [point, there, gone] of [
+      ['store.commit:before', 'older', 'newer'],
+      ['store.commit:after', 'newer', 'older'],
+    ] as const) {
+      const child = spawnSync(process.execPath, ['--import', 'tsx', program, folder, point, '1', 'newer'])
+      expect(child.signal, String(child.stderr)).toBe('SIGKILL')
+      expect(await store.memories.get([place], ['k'])).toMatchObject([{ body: there }])
+      const found = async (word: string) =>
+        (await store.memories.find({ places: [place], now: 7, words: [word] })).length
+      expect([await found(there), await found(gone)]).toEqual([1, 0])
+    }
+  })
 })

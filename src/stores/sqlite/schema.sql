@@ -43,7 +43,7 @@ CREATE TABLE 'log_words_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER
 CREATE TABLE 'log_words_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
 CREATE TABLE memories ( memory_no INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL CHECK (instr('|plan|project|user|', '|' || scope || '|') > 0), owner TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, expires_at INTEGER, body TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (scope, owner, key) ) STRICT;
 CREATE TABLE memory_vectors ( vector_no INTEGER PRIMARY KEY AUTOINCREMENT, memory_no INTEGER NOT NULL REFERENCES memories ON DELETE CASCADE, model TEXT NOT NULL, dimension INTEGER NOT NULL, vector BLOB NOT NULL, UNIQUE (memory_no, model) ) STRICT;
-CREATE VIRTUAL TABLE memory_words USING fts5 (text, content = '', contentless_delete = 1, prefix = '2 3 4', tokenize = 'unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE memory_words USING fts5 (text, content = '', contentless_delete = 1, prefix = '2 3 4 5 6', tokenize = 'unicode61 remove_diacritics 2');
 CREATE TABLE 'memory_words_config'(k PRIMARY KEY, v) WITHOUT ROWID;
 CREATE TABLE 'memory_words_data'(id INTEGER PRIMARY KEY, block BLOB);
 CREATE TABLE 'memory_words_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);

@@ -334,7 +334,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT`,
       'CREATE INDEX memories_by_owner ON memories (scope, owner)',
       'CREATE INDEX memories_by_end ON memories (expires_at) WHERE expires_at IS NOT NULL',
-      `CREATE VIRTUAL TABLE memory_words USING fts5 (text, content = '', contentless_delete = 1, prefix = '2 3 4',
+      `CREATE VIRTUAL TABLE memory_words USING fts5 (text, content = '', contentless_delete = 1, prefix = '2 3 4 5 6',
         tokenize = 'unicode61 remove_diacritics 2')`,
       `CREATE TABLE memory_vectors (
         vector_no INTEGER PRIMARY KEY AUTOINCREMENT,

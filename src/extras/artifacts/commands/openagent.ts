@@ -209,7 +209,7 @@ function withFiles(
   const done = given.tasks.filter(({ id }) => ended.get(id)?.status === 'completed')
   const outputs = new Map<string, { [name: string]: JsonObject }>()
   const more: { [name: string]: OutputSource } = {}
-  const own = filesTask(given)
+  const own = freeName('openagent-files', new Set(given.tasks.map(({ id }) => id))) as TaskName
   for (const { path, kind, bytes } of files) {
     const [, task, name] = /^\.openagent\/artifacts\/([^/]+)\/([^/]+)$/.exec(path) ?? []
     const declared = done.flatMap(({ id, outputs = {} }) =>
@@ -219,7 +219,7 @@ function withFiles(
     )[0]
     const placed =
       declared ?? (name !== undefined && NAME.test(name) && done.some(({ id }) => id === task) ? [task!, name] : null)
-    const [to, output] = placed ?? [own, freeName(path, more)]
+    const [to, output] = placed ?? [own, freeName(plainName(path), new Set(Object.keys(more)))]
     if (placed === null) more[output!] = { from: 'file', file: path, kind: KIND[kind] }
     const value = { artifact: sha256Of(bytes), bytes: bytes.length, file: path }
     outputs.set(to!, { ...outputs.get(to!), [output!]: value })
@@ -241,21 +241,13 @@ const sha256Of = (bytes: Uint8Array): Sha256 => createHash('sha256').update(byte
 const KIND = { cache: 'dataset', logs: 'log', artifacts: 'file' } as const
 const NAME = /^[A-Za-z_][\w.-]{0,99}$/
 
-function filesTask({ tasks }: PlanDefinition): TaskName {
-  const names = new Set<string>(tasks.map(({ id }) => id))
-  for (let at = 1; ; at++) {
-    const name = at === 1 ? 'openagent-files' : `openagent-files-${at}`
-    if (!names.has(name)) return name as TaskName
-  }
-}
-
-function freeName(path: string, taken: object): string {
-  const plain = path
+const plainName = (path: string): string =>
+  path
     .slice('.openagent/'.length)
     .replace(/[^\w.-]+/g, '-')
     .slice(0, 90)
-  for (let at = 1; ; at++) {
-    const name = at === 1 ? plain : `${plain}-${at}`
-    if (!Object.hasOwn(taken, name)) return name
-  }
+
+/** The name, or with the first number behind it that makes it new. */
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  for (let at = 2, free = name; ; free = `${name}-${at++}`) if (!taken.has(free)) return free
 }
