@@ -42,6 +42,9 @@ export interface ReadMemory {
   readonly [key: string]: Pick<MemoryItem, 'value' | 'scope' | 'at'> & { readonly by: Actor }
 }
 
+/** One object, so that a stored state leaves it out. */
+export const NO_MEMORY: ReadMemory = {}
+
 export const MEMORY_KEY_MAX = 200
 export const MEMORY_VALUE_MAX_BYTES = 64 * 1024
 /** What a plan names under `memory.keys`. */

@@ -6,6 +6,7 @@ import type { BudgetEvent, ClientEvent, Event } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
 import { EVALUATIONS_KEPT } from '../limits.ts'
+import { NO_MEMORY } from '../memory/memory-items.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { authorsAfter, authorsApproved, authorsOfNew, authorsWith } from '../plan-rules/authors.ts'
 import type { PolicyAgain } from '../policy/policy-layer.ts'
@@ -135,7 +136,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       if (event.approves !== undefined) state.authors = authorsApproved(state.authors, event.approves)
       if (event.budget === 'kept') state.budget ??= newLedger()
       state.layers = event.policy ?? []
-      state.memory = event.memory ?? {}
+      state.memory = event.memory ?? NO_MEMORY
       state.startedAt ??= now
       // The version counts the entries before this one.
       state.startedEntry = state.stampedEntry = state.version + 1

@@ -5,6 +5,7 @@
 import { packLedger, unpackLedger } from '../budget/ledger.ts'
 import type { PlanId, Sha256, TaskName } from '../id.ts'
 import { type Json, type JsonObject, wordList } from '../json.ts'
+import { NO_MEMORY } from '../memory/memory-items.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { NO_AUTHORS } from '../plan-rules/authors.ts'
 import { RULES } from '../rules-version.ts'
@@ -51,7 +52,7 @@ export function newState(): PlanState {
     sandbox: null,
     authors: NO_AUTHORS,
     layers: [],
-    memory: {},
+    memory: NO_MEMORY,
     place: null,
     attempts: 0,
     loops: 0,
