@@ -1,5 +1,7 @@
 // What the tools answer is what is so: how a task stands after a call, whose word something is, what can be done next.
 
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
 import { lacks } from '../composition/missing-extra.fixture.ts'
@@ -463,5 +465,21 @@ describe('what is said', () => {
     await me.write({ action: 'edit', tasks: [{ id: 'x', description: 'd\n# shop\nrunning, 9 of 9 done' }] })
     const { text } = await me.read({ what: 'task', task: 'x' })
     expect(text).toContain('| d\n| # shop\n| running, 9 of 9 done')
+  })
+})
+
+test('why of a file that no plan wrote says so, and asks for the file where none is named', async () => {
+  const { agent, rooms } = agents()
+  const me = await agent()
+  expect(await me.read({ what: 'why' })).toMatchObject({ error: true, text: expect.stringContaining('FILE:LINE') })
+  expect(await me.read({ what: 'why', query: 'never.ts:3' })).toMatchObject({
+    error: true,
+    text: expect.stringContaining("there is no file 'never.ts'"),
+  })
+  expect(await me.read({ what: 'why', query: 'a.ts', plan: 'nobody' })).toMatchObject({ error: true })
+  writeFileSync(join(rooms.root, 'mine.ts'), 'a\nb\n')
+  expect(await me.read({ what: 'why', query: 'mine.ts:2' })).toMatchObject({
+    error: false,
+    text: expect.stringContaining('line 2: no plan wrote it'),
   })
 })

@@ -1,10 +1,10 @@
-// The recorded versions of a file: through renames by tasks and by people, and what of a task's lines stands today.
+// The recorded versions of a file: through renames by tasks and by people, and what it is called today.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { edit, realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
-import { linesToday, RecordedChanges } from './recorded-changes.ts'
+import { RecordedChanges } from './recorded-changes.ts'
 
 const text = (...lines: readonly string[]): string => lines.map(line => `${line}\n`).join('')
 
@@ -20,13 +20,7 @@ describe('the recorded changes of a file', () => {
       ({ record, from, path }) => `${'task' in record.event ? record.event.task : 'engine'} ${from} ${path}`,
     )
   }
-  const today = async (task: string, path: string, lines: readonly number[]) => {
-    const all = await RecordedChanges.read(scene.rooms)
-    const left = (await all.forwards(path)).find(({ record }) => 'task' in record.event && record.event.task === task)!
-    const since = await RecordedChanges.read(scene.rooms, { after: left.record.position })
-    const found = await linesToday(scene.rooms, since, { path, left: left.after, lines })
-    return [found.path, ...found.lines.values()]
-  }
+  const today = async () => await (await RecordedChanges.read(scene.rooms)).today('a.txt', 0)
   beforeAll(async () => {
     scene = await realRooms()
     await scene.run([
@@ -41,7 +35,7 @@ describe('the recorded changes of a file', () => {
 
   it('follow a task that renamed and changed it', async () => {
     expect(await shown('b.txt')).toEqual(['move a.txt b.txt', 'make a.txt a.txt'])
-    expect(await today('make', 'a.txt', [1, 4])).toEqual(['b.txt', 2, null])
+    expect(await today()).toBe('b.txt')
   })
 
   it('follow a person who renamed it, also one who edited it then', async () => {
@@ -51,12 +45,17 @@ describe('the recorded changes of a file', () => {
     expect(await shown('c.txt')).toEqual(['move a.txt b.txt', 'make a.txt a.txt'])
     put('d.txt', text('nothing', 'in common'))
     expect(await shown('d.txt')).toEqual([])
-    renameSync(join(scene.root, 'c.txt'), join(scene.root, 'b.txt'))
-    expect(await today('make', 'a.txt', [1, 3])).toEqual(['b.txt', 2, null])
-  })
-
-  it('say that the lines of a deleted file are gone', async () => {
-    rmSync(join(scene.root, 'b.txt'))
-    expect(await today('move', 'a.txt', [1])).toEqual([null, null])
+    const definition = {
+      name: 'later' as never,
+      tasks: [edit('again', 'b.txt', text('a new file', 'of the old name'))],
+    }
+    const later = await scene.engine.submit(null, { type: 'create', definition })
+    if (!later.ok) throw new Error(later.refusal.message)
+    await scene.engine.submit(later.plan, { type: 'start' })
+    await scene.worker.drive(later.plan, { stop: new AbortController().signal })
+    expect(readFileSync(join(scene.root, 'b.txt'), 'utf8')).toContain('a new file')
+    expect(await shown('c.txt')).toEqual(['move a.txt b.txt', 'make a.txt a.txt'])
+    // Not looked for: what no plan renamed.
+    expect(await today()).toBe('b.txt')
   })
 })

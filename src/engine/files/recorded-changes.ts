@@ -3,18 +3,16 @@
 // that was deleted if their content is equal or similar; and a file whose content was elsewhere before was renamed in between.
 //
 //   backwards(path, now)   from what stands at the path now to its first recorded version: for `why`
-//   forwards(path)         from a position on: where the file of that time is today, and what happened to it
-//   linesToday(...)        whether lines that a change left still stand, were moved, or are gone: for what was learnt about them
+//   today(path, since)     what the file is called now: for what was learnt about it
 
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import type { Actor, Millis, PlanId, Sha256 } from '../../domain/id.ts'
-import { isA } from '../../domain/json.ts'
 import { mapLines, TEXT_MAX_BYTES, textLines } from '../../format/text/line-map.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
-import { type Answer, orElseAsync } from '../../safety/safety-refusal.ts'
-import { type Position, StoreDamaged } from '../../stores/store.ts'
+import type { Answer } from '../../safety/safety-refusal.ts'
+import type { Position } from '../../stores/store.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
 import type { Rooms } from '../rooms.ts'
 import { changesOf, isDeclaredBy } from './other-plans.ts'
@@ -67,27 +65,26 @@ export class RecordedChanges {
     this.#records = records
   }
 
-  /** All changes after this position in the folder of these rooms, `place` as in the state of a plan. */
-  static async read(
-    rooms: Rooms,
-    { place = null, after = 0 }: { readonly place?: string | null; readonly after?: Position } = {},
-  ): Promise<RecordedChanges> {
+  /** All changes in the folder of these rooms, `place` as in the state of a plan: in another folder the same path is another file. */
+  static async read(rooms: Rooms, place: string | null = null): Promise<RecordedChanges> {
     const records: ChangeRecord[] = []
     const begun = new Map<string, Position>()
-    const isHere = plansHere(rooms, place)
+    const here = new Set<PlanId>()
     const end = await rooms.store.position()
-    for (let at = after; at < end; ) {
+    for (let at = 0; at < end; ) {
       const page = await rooms.store.since(at, PAGE)
       const last = page.at(-1)
       if (last === undefined) break
       at = last.position
       for (const { plan, events, position, version, now, actor } of page) {
         for (const event of events) {
-          if (event.type === 'plan.created') isHere.learn(plan, event.place ?? null)
+          if (event.type === 'plan.created' && (event.place ?? null) === place)
+            if ((await rooms.store.shared?.workspaceOf(plan))?.here !== false) here.add(plan)
+          if (!here.has(plan)) continue
           const visit = 'visit' in event ? `${plan}/${event.task}/${event.visit}` : null
           if (event.type === 'attempt.started' && !begun.has(visit!)) begun.set(visit!, position)
           const changes = event.type === 'files.restored' ? event.changes : changesOf(event)
-          if (changes === null || !(await isHere.ask(plan))) continue
+          if (changes === null) continue
           const began = (isAttemptEnd(event) && begun.get(visit!)) || position
           records.push({ plan, position, version, now, actor, event, changes, began })
         }
@@ -115,19 +112,13 @@ export class RecordedChanges {
     }
   }
 
-  /** What happened to the file that was at `path` where these records begin, oldest first. The last one says where it is today. */
-  async forwards(path: string): Promise<readonly RecordedChange[]> {
-    const found: RecordedChange[] = []
+  /** What the file at `path` then is called now, by the renames of plans since. */
+  async today(path: string, since: Millis): Promise<string> {
     let name = path
-    for (const record of this.#records) {
-      const change = await this.#changeAt(record, name)
-      if (change === null) continue
-      const to = change.after === null ? await this.#renamedTo(record, name) : null
-      const renamed = to === null ? null : await this.#changeAt(record, to)
-      found.push(renamed ?? change)
-      name = to ?? name
-    }
-    return found
+    for (const record of this.#records)
+      if (record.now > since && (await this.#mentions(record, name)))
+        name = [...(await this.#renamesIn(record))].find(([, from]) => from === name)?.[0] ?? name
+    return name
   }
 
   /** The lines of a content; for one that is binary or too large its hash as the only line; null if it is not stored. */
@@ -154,11 +145,6 @@ export class RecordedChanges {
     if (from === undefined) return { record, ...change, from: path }
     const before = (await this.#changes(record)).find(one => one.path === from)!.before
     return { record, path, from, before, after: change.after }
-  }
-
-  async #renamedTo(record: ChangeRecord, path: string): Promise<string | null> {
-    for (const [to, from] of await this.#renamesIn(record)) if (from === path) return to
-    return null
   }
 
   /** A cheap look before a change set is parsed, which may name thousands of paths. */
@@ -197,7 +183,7 @@ export class RecordedChanges {
         let best: { readonly from: string; readonly share: number } | undefined
         for (const [from, before] of gone) {
           if (isSimilar && compared++ >= COMPARED_MAX) break
-          const share = isSimilar ? await this.similarity(before, after) : hashOf(before) === hashOf(after) ? 1 : 0
+          const share = isSimilar ? await this.#similarity(before, after) : hashOf(before) === hashOf(after) ? 1 : 0
           const isNamesake = share === best?.share && nameOf(from) === nameOf(path)
           if (share >= SIMILAR_MIN && (share > (best?.share ?? 0) || isNamesake)) best = { from, share }
         }
@@ -211,7 +197,7 @@ export class RecordedChanges {
   }
 
   /** The share of lines that two contents have in common, from 0 to 1. */
-  async similarity(a: TreeEntry | null, b: TreeEntry | null): Promise<number> {
+  async #similarity(a: TreeEntry | null, b: TreeEntry | null): Promise<number> {
     const [older, newer] = [await this.lines(a), await this.lines(b)]
     const longer = Math.max(older?.length ?? 0, newer?.length ?? 0)
     return older === null || newer === null || longer === 0 ? 0 : mapLines(older, newer).kept / longer
@@ -242,9 +228,11 @@ export class RecordedChanges {
     let best: { readonly at: number; readonly path: string; readonly share: number } | null = null
     for (let at = end; at-- > Math.max(0, end - SEARCHED_MAX) && tried.size < COMPARED_MAX; )
       for (const { path, after } of await this.#changes(this.#records[at]!)) {
-        if (!isFile(after) || after.size === 0 || tried.has(after.sha256) || this.#isOnDisk(path)) continue
+        if (!isFile(after) || after.size === 0 || tried.has(after.sha256)) continue
+        // A plan or a rollback may have made another file of that name since.
+        if (this.#isOnDisk(path) && !(await this.#isGone(path, at))) continue
         tried.add(after.sha256)
-        const share = await this.similarity(after, stands)
+        const share = await this.#similarity(after, stands)
         if (share >= SIMILAR_MIN && share > (best?.share ?? 0)) best = { at, path, share }
       }
     return best === null ? null : [best.at + 1, best.path]
@@ -283,56 +271,6 @@ const isFile = (entry: TreeEntry | null): entry is FileEntry => entry?.type === 
 const isNoFile = (entry: TreeEntry | null): boolean => entry === null || entry.type === 'directory'
 const hashOf = (entry: TreeEntry | null): Sha256 | null => (isFile(entry) ? entry.sha256 : null)
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
-
-/** Does a plan work in this folder? In another folder the same path is another file. */
-function plansHere({ store }: Rooms, place: string | null) {
-  const known = new Map<PlanId, boolean>()
-  const places = new Map<PlanId, string | null>()
-  const look = async (plan: PlanId): Promise<boolean> => {
-    if ((await store.shared?.workspaceOf(plan))?.here === false) return false
-    if (places.has(plan)) return places.get(plan) === place
-    const state = await orElseAsync(() => store.state(plan), null, isA(StoreDamaged))
-    return state !== null && state.place === place
-  }
-  return {
-    learn: (plan: PlanId, at: string | null): void => void places.set(plan, at),
-    ask: async (plan: PlanId): Promise<boolean> => {
-      const before = known.get(plan)
-      if (before !== undefined) return before
-      const isHere = await look(plan)
-      known.set(plan, isHere)
-      return isHere
-    },
-  }
-}
-
-/** Where lines stand today that a change left. */
-export interface LinesToday {
-  /** Where the file is today; null: it is gone. */
-  readonly path: string | null
-  /** For each line of then its number of today; null: it was changed or deleted, or no one can tell. */
-  readonly lines: ReadonlyMap<number, number | null>
-  /** The content of then is no longer stored. */
-  readonly isUnknown?: true
-}
-
-/**
- * Whether lines that were in `left`, the content of a path as it was where these records begin, are still in the files of today. Their
- * content is compared directly, so a rollback and its undo do not matter. Not followed: a rename by a person that no later task recorded.
- */
-export async function linesToday(
-  rooms: Rooms,
-  since: RecordedChanges,
-  then: { readonly path: string; readonly left: TreeEntry | null; readonly lines: readonly number[] },
-): Promise<LinesToday> {
-  const all = (to: (line: number) => number | null) => new Map(then.lines.map(line => [line, to(line)]))
-  const path = (await since.forwards(then.path)).at(-1)?.path ?? then.path
-  const now = await readNow(rooms, path)
-  if (!now.ok || now.value === null) return { path: null, lines: all(() => null) }
-  const [older, newer] = [await since.lines(then.left), textLines(now.value)]
-  if (older === null) return { path, lines: all(() => null), isUnknown: true }
-  return { path, lines: all(newer === null ? () => null : mapLines(older, newer).newer) }
-}
 
 /** The content of a file of the workspace now, never through a link; null if there is none. */
 export async function readNow(

@@ -15,7 +15,7 @@ import { inScope } from '../../safety/scope.ts'
 import { redactor, secretsIn } from '../../safety/secrets/redaction.ts'
 import { StoreDamaged } from '../../stores/store.ts'
 import type { Change } from '../../workspace/workspace.ts'
-import { linesToday, RecordedChanges, readNow } from '../files/recorded-changes.ts'
+import { RecordedChanges, readNow } from '../files/recorded-changes.ts'
 import { changesOfTask, marked } from '../judges/judged-work.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -32,18 +32,26 @@ export async function lessons(
 ): Promise<readonly Lesson[]> {
   const { items } = await rooms.store.plans({ limit: PLANS_MAX })
   const found: Lesson[] = []
+  // Read once, and only if a file is gone.
+  let read: Promise<RecordedChanges> | undefined
+  const changes = () => (read ??= RecordedChanges.read(rooms, place))
   for (const { id } of items) {
     if ((await rooms.store.shared?.workspaceOf(id))?.here === false) continue
     const state = await orElseAsync(() => rooms.store.state(id), null, isA(StoreDamaged))
     if (state === null || state.place !== place) continue
-    for (const task of state.order) found.push(...(await lessonsOf(rooms, state, task)))
+    for (const task of state.order) found.push(...(await lessonsOf(rooms, changes, state, task)))
   }
   const isAbout = ({ files }: Lesson): boolean =>
     file === undefined || files.some(({ path, now }) => path === file || now === file)
   return found.filter(isAbout).sort((a, b) => b.at - a.at)
 }
 
-async function lessonsOf(rooms: Rooms, state: PlanState, task: TaskState): Promise<readonly Lesson[]> {
+async function lessonsOf(
+  rooms: Rooms,
+  changesHere: () => Promise<RecordedChanges>,
+  state: PlanState,
+  task: TaskState,
+): Promise<readonly Lesson[]> {
   const { definition, feedback, endedAt, status } = task
   if (feedback.length === 0 || endedAt === null || !ENDED.has(status)) return []
   if (isConfidential(state.definition, definition)) return []
@@ -53,7 +61,7 @@ async function lessonsOf(rooms: Rooms, state: PlanState, task: TaskState): Promi
   for (const { by, text, visit = 1 } of feedback) {
     const files: FileOfLesson[] = []
     for (const { change, line } of filesOf(text, changes))
-      files.push(await fileToday(rooms, state, endedAt, change, line))
+      files.push(await fileToday(rooms, changesHere, endedAt, change, line))
     const about = { plan: state.id, name: state.definition.name, task: definition.id, visit, by, at: endedAt }
     found.push({
       ...about,
@@ -96,40 +104,33 @@ function filesOf(text: string, changes: readonly Change[]): readonly About[] {
 
 async function fileToday(
   rooms: Rooms,
-  state: PlanState,
+  changes: () => Promise<RecordedChanges>,
   endedAt: Millis,
   { path, before, after }: Change,
   line: number | null,
 ): Promise<FileOfLesson> {
   const dropped = (why: string): FileOfLesson => ({ path, now: null, standing: 'dropped', why })
-  const read = await readNow(rooms, path)
-  const bytes = read.ok ? read.value : null
+  const content = async (at: string): Promise<Uint8Array | null> => {
+    const read = await readNow(rooms, at)
+    return read.ok ? read.value : null
+  }
+  const there = await content(path)
   if (after?.type !== 'file')
-    return bytes === null
+    return there === null
       ? { path, now: path, standing: 'valid', why: null }
       : dropped(`there is a file '${path}' again`)
+  const now = there === null ? await (await changes()).today(path, endedAt) : path
+  const bytes = there ?? (await content(now))
+  if (bytes === null) return dropped(`'${path}' is gone`)
   const [was, left] = [await linesOf(rooms, before), await linesOf(rooms, after)]
   if (left === null) return dropped(`what the task left in '${path}' is no longer stored`)
-  const lines = linesAbout(was, left, line)
-  if (bytes === null) {
-    const since = await RecordedChanges.read(rooms, {
-      place: state.place,
-      after: await positionAt(rooms, state, endedAt),
-    })
-    const today = await linesToday(rooms, since, { path, left: after, lines })
-    if (today.path === null) return dropped(`'${path}' is gone`)
-    const isWhole = lines.every(each => today.lines.get(each) !== null)
-    if (!isWhole) return dropped(`its lines in '${path}' were changed, and it is '${today.path}' now`)
-    return { path, now: today.path, standing: 'doubtful', why: `'${path}' is '${today.path}' now` }
-  }
-  const now = textLines(bytes) ?? []
-  const map = mapLines(left, now)
-  const lost = lines.filter(each => map.newer(each) === null)
-  if (lost.length === 0) return { path, now: path, standing: 'valid', why: null }
-  const all = new Set(now)
-  return lost.every(each => all.has(left[each - 1]!))
-    ? { path, now: path, standing: 'doubtful', why: `its lines in '${path}' were moved` }
-    : dropped(`its lines in '${path}' were changed`)
+  const today = textLines(bytes) ?? []
+  const map = mapLines(left, today)
+  const lost = linesAbout(was, left, line).filter(each => map.newer(each) === null)
+  const all = new Set(lost.length === 0 ? [] : today)
+  if (!lost.every(each => all.has(left[each - 1]!))) return dropped(`its lines in '${path}' were changed`)
+  const why = now !== path ? `'${path}' is '${now}' now` : lost.length > 0 ? `its lines in '${path}' were moved` : null
+  return { path, now, standing: why === null ? 'valid' : 'doubtful', why }
 }
 
 /** The lines that the task wrote; of several stretches the one nearest to the line that was named. All lines if it only deleted some. */
@@ -154,17 +155,6 @@ async function linesOf({ store }: Rooms, entry: Change['after']): Promise<readon
   if (entry?.type !== 'file') return []
   const bytes = await store.blobs.get(entry.sha256)
   return bytes === null ? null : (textLines(bytes) ?? [entry.sha256])
-}
-
-/** The position of the last entry of the plan until then. */
-async function positionAt({ store }: Rooms, { id }: PlanState, at: Millis): Promise<number> {
-  let position = 0
-  for (let after = 0; ; ) {
-    const page = await store.read(id, { after, limit: 500 })
-    for (const entry of page) if (entry.now <= at) position = entry.position
-    if (page.length < 500) return position
-    after = page.at(-1)!.version
-  }
 }
 
 /** For the files that a task may write, each marked as data. Those of its own plan are in its feedback already. */

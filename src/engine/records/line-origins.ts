@@ -4,8 +4,7 @@
 //   a task wrote a version      lines that the version before did not have are the task's
 //   two versions do not meet    another person changed the file in between. If an older version has exactly this content, a person put it
 //                               back, and its lines are followed from there; else the new lines were changed by hand
-//   a rollback, undo, restore   its lines are followed from the older version that it put back
-//   an adoption                 its lines are followed through the versions in the folder of the fork
+//   a rollback, undo, restore   its lines are followed from the older version that it put back; an adopted fork counts as one
 
 import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import { mapLines } from '../../format/text/line-map.ts'
@@ -19,8 +18,8 @@ export type LineOrigin =
   | { readonly by: 'plan'; readonly change: RecordedChange }
   /** A person changed it between these two. Null: before the first record, or since the last one. */
   | { readonly by: 'hand'; readonly after: RecordedChange; readonly before: RecordedChange | null }
-  /** It was there before the first record, under this path. */
-  | { readonly by: 'before'; readonly path: string; readonly next: RecordedChange | null }
+  /** It was there before the first record. */
+  | { readonly by: 'before' }
   /** The version that this change left or met is no longer stored. */
   | { readonly by: 'unknown'; readonly change: RecordedChange }
 
@@ -28,9 +27,6 @@ export interface Followed {
   readonly changes: RecordedChanges
   /** As `RecordedChanges.backwards` gives them. */
   readonly versions: readonly RecordedChange[]
-  readonly path: string
-  /** The recorded changes in the folder of a fork that was adopted; null if it is unknown. */
-  readonly fork: (name: string) => Promise<RecordedChanges | null>
 }
 
 /** Lines of a version, and the line of today's file that each became. Two lists, as a long file passes through many versions. */
@@ -60,14 +56,14 @@ interface Position {
 }
 
 async function follow(followed: Followed, from: Position, found: Map<number, LineOrigin>): Promise<void> {
-  const { versions, changes, path } = followed
+  const { versions, changes } = followed
   let { stands, at, lines, newer } = from
   const settle = (of: Lines, origin: LineOrigin): void => {
     for (const line of of.today) found.set(line, origin)
   }
   while (lines.today.length > 0) {
     const change = versions[at]
-    if (change === undefined) return settle(lines, { by: 'before', path: versions.at(-1)?.from ?? path, next: newer })
+    if (change === undefined) return settle(lines, { by: 'before' })
     const isMade = hasSameContent(change.after, stands)
     if (!isMade || isReturn(change.record.event)) {
       const back = earlierVersion(versions, isMade ? at + 1 : at, stands)
@@ -95,20 +91,9 @@ async function follow(followed: Followed, from: Position, found: Map<number, Lin
   }
 }
 
-/** Lines that a rollback or an adoption put together from several versions: each is followed from the newest that has it. */
+/** Lines that a rollback put together from several versions: each is followed from the newest that has it. */
 async function followReturned(followed: Followed, from: Position, found: Map<number, LineOrigin>): Promise<Lines> {
   let left = from.lines
-  const adopted = from.newer === null ? null : adoptedIn(from.newer.record.event)
-  const fork = adopted === null || left.today.length === 0 ? null : await followed.fork(adopted)
-  if (fork !== null) {
-    const path = from.newer!.path
-    const own = { ...followed, changes: fork, path, versions: await fork.backwards(path, from.stands) }
-    const written = new Map<number, LineOrigin>()
-    await follow(own, { stands: from.stands, at: 0, lines: left, newer: null }, written)
-    const isKnown = (line: number): boolean => written.get(line)?.by === 'task'
-    for (const [line, origin] of written) if (isKnown(line)) found.set(line, origin)
-    left = only(left, line => !isKnown(line))
-  }
   const tried = new Set<string>()
   for (let at = from.at; at < followed.versions.length && left.today.length > 0; at++) {
     for (const [content, next] of [
@@ -148,10 +133,6 @@ async function part(
 
 const NO_LINES = (): { readonly there: number[]; readonly today: number[] } => ({ there: [], today: [] })
 
-function only({ there, today }: Lines, isWanted: (today: number) => boolean): Lines {
-  return { there: there.filter((_, at) => isWanted(today[at]!)), today: today.filter(isWanted) }
-}
-
 /**
  * What a change found. A task without a scope records everything since its visit began; what was recorded meanwhile, by another task or by
  * an earlier attempt of its own, is not its work.
@@ -178,8 +159,6 @@ function earlierVersion(versions: readonly RecordedChange[], from: number, conte
 
 /** Events that put earlier contents back, instead of writing new ones. */
 const isReturn = ({ type }: Event): boolean => type === 'rollback.finished' || type === 'files.restored'
-
-const adoptedIn = (event: Event): string | null => (event.type === 'rollback.finished' ? (event.adopted ?? null) : null)
 
 const hasSameContent = (a: TreeEntry | null, b: TreeEntry | null): boolean =>
   a?.type === 'file' && b?.type === 'file'

@@ -18,7 +18,6 @@ import { sha256Of } from '../../safety/files/regular-file.ts'
 import { parseRelativePath } from '../../safety/files/relative-path.ts'
 import { failureOf } from '../../safety/safety-refusal.ts'
 import type { Entry } from '../../stores/store.ts'
-import type { BlamedCommit } from '../../workspace/git/git.ts'
 import type { TreeEntry } from '../../workspace/workspace.ts'
 import { type RecordedChange, RecordedChanges, readNow } from '../files/recorded-changes.ts'
 import type { WhyAnswer } from '../queries.ts'
@@ -37,7 +36,7 @@ type Place = Pick<Rooms, 'root' | 'stateDir' | 'git'>
 
 /** `place`: of the plan in whose folder the file is; null for the workspace. */
 export async function why(rooms: Rooms, place: string | null, ask: WhyAsk): Promise<WhyAnswer> {
-  return await answerWhy(rooms, await RecordedChanges.read(rooms, { place }), ask)
+  return await answerWhy(rooms, await RecordedChanges.read(rooms, place), ask)
 }
 
 /** In a clone without a store. */
@@ -50,61 +49,43 @@ async function answerWhy(rooms: Place | Rooms, changes: RecordedChanges | null, 
   const read = await readNow(rooms, path)
   if (!read.ok) return { ok: false, refusal: refuse('invalid', read.failure.message, read.failure.hint) }
   const bytes = read.value
-  const now: TreeEntry | null = bytes === null ? null : entryOf(bytes)
   const text = bytes === null ? null : textLines(bytes)
+  const now: TreeEntry | null =
+    bytes === null ? null : { type: 'file', mode: 0o644, size: bytes.length, sha256: sha256Of(bytes) }
   if (now !== null) changes?.learn(now, text)
   const versions = (await changes?.backwards(path, now)) ?? []
   const origins = new Origins('store' in rooms ? rooms : null)
-  const lacks = changes === null ? [] : lacksOf(changes)
-  if (bytes === null || now === null) {
+  const missing = changes?.missing ?? 0
+  const lacks =
+    missing === 0 ? [] : [`${numberOf(missing, 'list of changes', 'lists of changes')} of older plans were pruned`]
+  if (now === null) {
     const last = versions[0]
     if (last === undefined)
       return { ok: false, refusal: refuse('not-found', `there is no file '${path}', and no plan wrote one`, HINT) }
     const deleted: LineOrigin =
       last.after === null ? { by: 'task', change: last } : { by: 'hand', after: last, before: null }
-    const origin = await origins.of(deleted, null)
-    return { ok: true, why: { path, basis: 'gone', lines: 0, parts: [], origins: [origin], lacks } }
+    await origins.place(deleted, null)
+    return { ok: true, why: { path, basis: 'gone', lines: 0, parts: [], origins: origins.all, lacks } }
   }
   const lines = text?.length ?? 0
-  if (text !== null && ask.line !== undefined && (ask.line < 1 || ask.line > lines))
-    return {
-      ok: false,
-      refusal: refuse(
-        'invalid',
-        `'${path}' has ${numberOf(lines, 'line')}, and no line ${ask.line}`,
-        'name one of them, or the file alone',
-      ),
-    }
+  if (text !== null && ask.line !== undefined && (ask.line < 1 || ask.line > lines)) {
+    const message = `'${path}' has ${numberOf(lines, 'line')}, and no line ${ask.line}`
+    return { ok: false, refusal: refuse('invalid', message, 'name one of them, or the file alone') }
+  }
   const asked = text === null ? [1] : ask.line === undefined ? text.map((_, at) => at + 1) : [ask.line]
-  const found =
-    changes === null
-      ? new Map(asked.map(line => [line, { by: 'before', path, next: null } as LineOrigin]))
-      : await lineOrigins(
-          { changes, versions, path, fork: async name => ('store' in rooms ? await changesOfFork(rooms, name) : null) },
-          now,
-          asked,
-        )
-  const blamed = await blamedLines(rooms, { path, earlier: versions.at(-1)?.from ?? path, text, found })
+  const found = changes === null ? null : await lineOrigins({ changes, versions }, now, asked)
+  const originAt = (line: number): LineOrigin => found?.get(line) ?? { by: 'before' }
+  const unwritten = asked.filter(line => ['before', 'hand'].includes(originAt(line).by))
+  const blamed = await blamedLines(rooms, [path, versions.at(-1)?.from ?? path], text, unwritten)
   const parts: WhyPart[] = []
   for (const line of asked) {
-    const origin = await origins.place(found.get(line)!, blamed.commits.get(line) ?? null)
+    const origin = await origins.place(originAt(line), blamed.commits.get(line) ?? null)
     const last = parts.at(-1)
-    if (last !== undefined && last.origin === origin && last.to === line - 1)
-      parts[parts.length - 1] = { ...last, to: line }
+    if (last?.origin === origin) parts[parts.length - 1] = { ...last, to: line }
     else parts.push({ from: line, to: line, origin })
   }
-  const basis = text === null ? 'whole' : 'text'
-  return {
-    ok: true,
-    why: {
-      path,
-      basis,
-      lines,
-      parts: text === null ? [] : parts,
-      origins: origins.all,
-      lacks: [...lacks, ...blamed.lacks],
-    },
-  }
+  const shown = text === null ? { basis: 'whole' as const, parts: [] } : { basis: 'text' as const, parts }
+  return { ok: true, why: { path, lines, ...shown, origins: origins.all, lacks: [...lacks, ...blamed.lacks] } }
 }
 
 const HINT = 'name a file of the workspace, relative to it'
@@ -119,63 +100,35 @@ function normalised(path: string): string | Refusal {
   }
 }
 
-const lacksOf = ({ missing }: RecordedChanges): readonly string[] =>
-  missing === 0 ? [] : [`${numberOf(missing, 'list of changes', 'lists of changes')} of older plans were pruned`]
-
-async function changesOfFork(rooms: Rooms, name: string): Promise<RecordedChanges | null> {
-  const found = await rooms.store.find(name)
-  const state = found === null ? null : await rooms.store.state(found.plan)
-  return state === null ? null : await RecordedChanges.read(rooms, { place: state.place })
-}
-
-// Commits: asked for lines that no plan wrote here.
-
-interface Blaming {
-  readonly path: string
-  /** What the file was called before the first record. */
-  readonly earlier: string
-  readonly text: readonly string[] | null
-  readonly found: ReadonlyMap<number, LineOrigin>
-}
-
+/** The commits of lines that no plan wrote. `names`: what the file is called, and was before the first record. */
 async function blamedLines(
   { git }: Place,
-  { path, earlier, text, found }: Blaming,
-): Promise<{ readonly commits: ReadonlyMap<number, BlamedCommit>; readonly lacks: readonly string[] }> {
-  const asked = [...found].flatMap(([line, { by }]) => (by === 'before' || by === 'hand' ? [line] : []))
-  if (git === undefined || asked.length === 0) return { commits: new Map(), lacks: [] }
-  for (const name of new Set([path, earlier])) {
+  names: readonly string[],
+  text: readonly string[] | null,
+  asked: readonly number[],
+): Promise<{ readonly commits: ReadonlyMap<number, WhyCommit>; readonly lacks: readonly string[] }> {
+  const commits = new Map<number, WhyCommit>()
+  if (git === undefined || asked.length === 0) return { commits, lacks: [] }
+  for (const path of new Set(names)) {
     const committed = new Map<number, number>()
     const lines = (content: Uint8Array): readonly number[] => {
       const old = textLines(content)
-      if (text === null || old === null) return []
-      const map = mapLines(old, text)
+      const map = text === null || old === null ? null : mapLines(old, text)
       for (const line of asked) {
-        const place = map.older(line)
+        const place = map?.older(line) ?? null
         if (place !== null) committed.set(place, line)
       }
       return [...committed.keys()]
     }
-    const answer = await git.blame({ path: name, lines })
-    if (!answer.ok)
-      return { commits: new Map(), lacks: answer.failure.class === 'logic' ? [] : [answer.failure.message] }
+    const answer = await git.blame({ path, lines })
+    if (!answer.ok) return { commits, lacks: answer.failure.class === 'logic' ? [] : [answer.failure.message] }
     if (answer.value === null) continue
-    const commits = [...answer.value.lines].flatMap(([place, commit]) =>
-      committed.has(place) ? [[committed.get(place)!, commit] as const] : [],
-    )
-    return { commits: new Map(commits), lacks: [] }
+    for (const [place, commit] of answer.value.lines)
+      if (committed.has(place)) commits.set(committed.get(place)!, commit)
+    break
   }
-  return { commits: new Map(), lacks: [] }
+  return { commits, lacks: [] }
 }
-
-const commitNamed = ({ commit, author, at, subject, trailers, isCutOff }: BlamedCommit): WhyCommit => ({
-  id: commit,
-  author,
-  at,
-  subject,
-  planfold: trailers,
-  isCutOff,
-})
 
 // Facts about an origin, each once.
 
@@ -198,17 +151,16 @@ class Origins {
   }
 
   /** The number of the origin in the list. */
-  async place(origin: LineOrigin, commit: BlamedCommit | null): Promise<number> {
+  async place(origin: LineOrigin, commit: WhyCommit | null): Promise<number> {
     const key = keyOf(origin, commit)
     const known = this.#known.get(key)
     if (known !== undefined) return known
-    this.all.push(await this.of(origin, commit))
+    this.all.push(await this.#of(origin, commit))
     this.#known.set(key, this.all.length - 1)
     return this.all.length - 1
   }
 
-  async of(origin: LineOrigin, blamed: BlamedCommit | null): Promise<WhyOrigin> {
-    const commit = blamed === null ? null : commitNamed(blamed)
+  async #of(origin: LineOrigin, commit: WhyCommit | null): Promise<WhyOrigin> {
     switch (origin.by) {
       case 'task': {
         const { record, path } = origin.change
@@ -222,29 +174,24 @@ class Origins {
         return await this.#planOf(origin.change)
       case 'unknown':
         return { by: 'unknown', change: await this.#named(origin.change) }
-      case 'hand':
-      case 'before': {
-        const written = blamed === null ? null : await this.#committedBy(blamed)
+      default: {
+        const written = commit === null ? null : await this.#committedBy(commit)
         if (written !== null) return written
-        if (commit?.planfold != null) return { by: 'commit', commit }
-        if (origin.by === 'before') return commit === null ? { by: 'nobody' } : { by: 'commit', commit }
+        if (commit !== null && (origin.by === 'before' || commit.planfold !== null)) return { by: 'commit', commit }
+        if (origin.by === 'before') return { by: 'nobody' }
         const { after, before } = origin
         const until = before === null ? null : await this.#named(before)
         return { by: 'hand', since: await this.#named(after), until, commit }
       }
-      default:
-        return origin satisfies never
     }
   }
 
   /** A commit of a task of this store, which worked in another folder. */
-  async #committedBy(blamed: BlamedCommit): Promise<WhyTask | null> {
-    const { trailers } = blamed
-    const plan = trailers === null ? undefined : (await this.#rooms?.store.find(trailers.plan))?.plan
-    if (trailers?.task == null || plan === undefined) return null
-    const { visit, attempt } = trailers
-    const of = { plan, task: trailers.task as TaskName, visit, attempt, entry: null }
-    return await this.#taskOf(of, '', commitNamed(blamed))
+  async #committedBy(commit: WhyCommit): Promise<WhyTask | null> {
+    const { plan: id, task, visit, attempt } = commit.planfold ?? { plan: null, task: null }
+    const plan = id === null ? undefined : (await this.#rooms?.store.find(id))?.plan
+    if (plan === undefined || task === null) return null
+    return await this.#taskOf({ plan, task: task as TaskName, visit, attempt, entry: null }, '', commit)
   }
 
   async #named({ record }: RecordedChange): Promise<RecordNamed> {
@@ -329,19 +276,10 @@ class Origins {
 
 const CHECKS_MAX = 5
 
-function keyOf(origin: LineOrigin, commit: BlamedCommit | null): string {
-  switch (origin.by) {
-    case 'task':
-    case 'plan':
-    case 'unknown':
-      return `${origin.by} ${origin.change.record.position} ${origin.change.path}`
-    case 'hand':
-      return `hand ${origin.after.record.position} ${origin.before?.record.position} ${commit?.commit}`
-    case 'before':
-      return `commit ${commit?.commit}`
-    default:
-      return origin satisfies never
-  }
+function keyOf(origin: LineOrigin, commit: WhyCommit | null): string {
+  const named = (change: RecordedChange | null): string => `${change?.record.position} ${change?.path}`
+  if ('change' in origin) return `${origin.by} ${named(origin.change)}`
+  return origin.by === 'before' ? `${commit?.id}` : `${named(origin.after)} ${named(origin.before)} ${commit?.id}`
 }
 
 /** The last definition before the end of these entries that has the task. */
@@ -418,10 +356,3 @@ function nearestGates(task: TaskState, step: (task: TaskState) => readonly TaskS
   }
   return found
 }
-
-const entryOf = (bytes: Uint8Array): TreeEntry => ({
-  type: 'file',
-  mode: 0o644,
-  size: bytes.length,
-  sha256: sha256Of(bytes),
-})

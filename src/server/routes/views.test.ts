@@ -31,6 +31,36 @@ async function make(tasks: readonly object[], more: object = {}): Promise<string
 
 const drive = (plan: string) => service.composed.worker.drive(plan as never, { stop: new AbortController().signal })
 
+describe('what is known about a file', () => {
+  heldTest('is which task wrote its lines; of a plan that is not there, nothing', async () => {
+    const plan = await make([{ id: 'write', run: 'echo a > why.txt', write: ['why.txt'], network: [] }])
+    await drive(plan)
+    const { status, body } = await service.ask('GET', '/why?path=why.txt&line=1')
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { basis: 'text', parts: [{ from: 1, to: 1, origin: 0 }], origins: [{ by: 'task', task: 'write' }] },
+    })
+    for (const path of ['/why?path=never.txt', '/why?path=why.txt&plan=nobody'])
+      expect((await service.ask('GET', path)).status, path).toBe(404)
+    expect((await service.ask('GET', '/why?path=..%2Fx')).status).toBeGreaterThanOrEqual(400)
+  })
+
+  test('is also what was said about it, and what people decided', async () => {
+    const plan = await make([{ id: 'ok', gate: 'approval' }])
+    await drive(plan)
+    const done = await service.ask('POST', `/plans/${plan}/gates/ok/approve`, { unseen: true, rationale: 'looked' })
+    expect(done.status).toBe(200)
+    const decided = await service.ask('GET', `/memory/decisions?plan=${plan}`)
+    expect(decided.body).toMatchObject({
+      items: [{ plan_id: plan, task: 'ok', answer: 'approved', why: 'looked', by: 'anyone' }],
+      next: null,
+    })
+    expect((await service.ask('GET', '/memory/decisions?limit=1')).body.items).toHaveLength(1)
+    expect((await service.ask('GET', '/memory/decisions?plan=nobody')).status).toBe(404)
+    expect((await service.ask('GET', '/memory/lessons?file=why.txt')).body).toEqual({ items: [], next: null })
+  })
+})
+
 describe('the state of a plan', () => {
   heldTest('is unpacked and carried on by whoever has it, and then is that of the service', async () => {
     const plan = await make([

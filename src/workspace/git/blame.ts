@@ -1,7 +1,8 @@
 // The commits behind the lines of a file at HEAD. Only objects are read, so no filter, textconv or ignore list of the repository applies.
 
+import type { WhyCommit } from '../../domain/views/pages/why-lines.ts'
 import type { Oid } from './git.ts'
-import { oneLine, type SignedTrailers, trailersIn } from './message.ts'
+import { oneLine, trailersIn } from './message.ts'
 import type { Repository } from './repository.ts'
 import { fields } from './run-git.ts'
 
@@ -14,19 +15,7 @@ export interface BlameRequest {
 
 export interface Blame {
   /** The commit behind each line. */
-  readonly lines: ReadonlyMap<number, BlamedCommit>
-}
-
-export interface BlamedCommit {
-  readonly commit: Oid
-  readonly author: string
-  /** In milliseconds. */
-  readonly at: number
-  readonly subject: string
-  /** Of a commit made by Planfold. */
-  readonly trailers: SignedTrailers | null
-  /** The history is cut off here, so an older commit may have written it. */
-  readonly isCutOff: boolean
+  readonly lines: ReadonlyMap<number, WhyCommit>
 }
 
 const NAMED_MAX = 500
@@ -60,8 +49,8 @@ async function described(
   repository: Repository,
   commits: readonly Oid[],
   cutOff: ReadonlySet<Oid>,
-): Promise<ReadonlyMap<Oid, BlamedCommit>> {
-  const known = new Map<Oid, BlamedCommit>()
+): Promise<ReadonlyMap<Oid, WhyCommit>> {
+  const known = new Map<Oid, WhyCommit>()
   for (let from = 0; from < commits.length; from += NAMED_MAX) {
     const args = ['log', '-z', '--no-walk=unsorted', '--no-patch', '--no-decorate', '--format=%H%x00%an%x00%at%x00%B']
     const flat = fields(await repository.git([...args, ...commits.slice(from, from + NAMED_MAX), '--']))
@@ -70,11 +59,11 @@ async function described(
         .slice(at, at + 4)
         .map(text => Buffer.from(text, 'latin1').toString('utf8'))
       known.set(commit!, {
-        commit: commit!,
+        id: commit!,
         author: oneLine(author!),
         at: Number(seconds) * 1000,
         subject: oneLine(message!.split('\n')[0]!),
-        trailers: trailersIn(message!),
+        planfold: trailersIn(message!),
         isCutOff: cutOff.has(commit!),
       })
     }

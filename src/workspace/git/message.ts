@@ -3,6 +3,7 @@
 
 import type { Actor, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import { wordList } from '../../domain/json.ts'
+import type { WhyCommit } from '../../domain/views/pages/why-lines.ts'
 
 export type CommitType = 'feat' | 'fix' | 'chore'
 
@@ -66,17 +67,8 @@ export function withTrailers(message: string, trailers: Trailers): string {
 }
 
 /** What the trailers of a commit say. Anybody can write such a commit, so it is a claim until a store confirms it. */
-export interface SignedTrailers {
-  readonly plan: string
-  readonly name: string
-  readonly task: string | null
-  readonly visit: number | null
-  readonly attempt: number | null
-  readonly actor: string | null
-}
-
 /** Null for a commit that Planfold did not make. */
-export function trailersIn(message: string): SignedTrailers | null {
+export function trailersIn(message: string): WhyCommit['planfold'] {
   const last = message
     .trimEnd()
     .split(/\n\s*\n/)
@@ -88,7 +80,7 @@ export function trailersIn(message: string): SignedTrailers | null {
   const number = (text: string | null | undefined): number | null =>
     /^\d{1,9}$/.test(text ?? '') ? Number(text) : null
   const visit = number(value('Key')?.split('/').at(-1))
-  return { plan, name, task: value('Task'), visit, attempt: number(value('Attempt')), actor: value('Actor') }
+  return { plan, name, task: value('Task'), visit, attempt: number(value('Attempt')) }
 }
 
 const VALUE_MAX = 500
