@@ -63,7 +63,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   reports: {
     about: 'summaries, pull requests, audits, and what earlier plans teach',
-    commands: ['summary', 'audit', 'memory'],
+    commands: ['summary', 'audit', 'memory', 'why', 'artifact'],
   },
   formats: {
     about: 'templates, and plans in other formats',
