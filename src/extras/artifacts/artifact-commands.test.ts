@@ -90,7 +90,7 @@ test('a handoff holds the plan and its journal, and replaces no plan or journal 
     .map(line => JSON.parse(line))
   expect(lines.length).toBeGreaterThan(3)
   for (const line of lines) expect(line).toMatchObject({ hash: expect.stringMatching(/^[0-9a-f]{64}$/) })
-  expect((await say(context => run(context, 'handed/plan.yaml', { start: false, name: 'next' }))).exit).toBe(0)
+  expect((await say(context => run(context, 'handed/plan.yaml', { start: false }))).exit).toBe(0)
   await mkdir(join(place.folder, 'theirs'))
   await place.write('theirs/plan.yaml', 'mine')
   expect(await say(context => handoff(context, 'left', { out: 'theirs' }))).toMatchObject({ exit: 'exists' })
