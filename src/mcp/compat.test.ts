@@ -68,6 +68,9 @@ test.skipIf(lacks('memory'))('the memory tools: what is created is recalled as d
   expect(await call('forget_memory', {})).toEqual({ error: true, text: 'error: `id` is missing' })
   expect((await call('forget_memory', { id: 'style' })).text).toBe("ok: 'style' is forgotten")
   expect((await call('forget_memory', { id: 'style' })).text).toBe("nothing was remembered under 'style'")
+  await engine.memory.remember({ key: 'style', value: 'spaces', plan: 'p' })
+  for (const tool of ['create_memory', 'forget_memory'])
+    expect((await call(tool, { id: 'style', content: 'x' })).text).not.toMatch(/a bug|^ok/)
 })
 
 test('regression 2: an empty plan is never complete and never compacted; a completed one is put away', async () => {

@@ -29,7 +29,7 @@ import { planRead, planText } from './plan-read.ts'
 import { clean } from './plan-text.ts'
 import { planWrite, writtenText } from './plan-write.ts'
 import { type ViewName, viewText } from './resources.ts'
-import { PlanNotNamed, type Room, ToolError, type Written } from './room.ts'
+import { PlanNotNamed, Refused, type Room, ToolError, type Written } from './room.ts'
 import type { McpOptions } from './server.ts'
 
 export interface Connection {
@@ -159,7 +159,7 @@ async function answered(
     room = opened
     return await body(room)
   } catch (error) {
-    if (error instanceof NotAllowed) return failed(refusalText(error.refusal))
+    if (error instanceof NotAllowed || error instanceof Refused) return failed(refusalText(error.refusal))
     if (!(error instanceof ToolError)) return failed(await troubleText(options, error))
     if (room === null || error.plan === null) return failed(error.message)
     const view = await planText(room, error.plan, { max_tokens: 600 }).catch(() => '')

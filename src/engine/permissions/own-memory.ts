@@ -91,7 +91,7 @@ export function ownMemory(rooms: Rooms, engine: Own): Memory {
       const place = placeOf(scope, found?.plan ?? null)
       const name = memoryKey(key) ?? key
       const [item] = await room.get([place], [name])
-      const needs = scope === 'plan' && item?.trust === 'untrusted' ? 'operate' : 'decide'
+      const needs = scope === 'plan' && item?.trust !== 'trusted' ? 'operate' : 'decide'
       const isBeyond = scope !== 'plan' && caller.scope !== null
       const refusal =
         denyWithout(caller, needs) ??
