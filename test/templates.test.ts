@@ -115,7 +115,7 @@ describe('the debug template', () => {
 
 describe('the other stock templates', () => {
   test('research-then-build goes round until the validation holds, and asks each question', async () => {
-    const answer = { answer: 'yes', sources: ['a', 'b'], confidence: 0.9 }
+    const answer = { answer: 'yes', sources: ['https://a.example', 'https://b.example'], confidence: 0.9 }
     const { told, statuses } = await work(
       'research-then-build',
       { ...GOLDEN['research-then-build']!, definition_of_done: [] },
@@ -147,7 +147,7 @@ describe('the other stock templates', () => {
   test('research-then-build refuses an answer with too few sources', async () => {
     const { statuses } = await work('research-then-build', GOLDEN['research-then-build']!, {
       intake: { constraints: 'few', measures: ['fast'], unknowns: [] },
-      'research-q1': { answer: 'yes', sources: ['only one'], confidence: 1 },
+      'research-q1': { answer: 'yes', sources: ['https://a.example'], confidence: 1 },
     })
     expect(statuses).toMatchObject({ 'research-q1': 'running', synthesis: 'pending' })
   })
@@ -237,7 +237,7 @@ describe('the other stock templates', () => {
 
   test('dependency-upgrade, incident-postmortem and research-then-implement run to their ends', async () => {
     const upgrade = await work('dependency-upgrade', GOLDEN['dependency-upgrade']!, {
-      changelog: { breaking: [], uses: [], sources: ['x'] },
+      changelog: { breaking: [], uses: [], sources: ['https://x.example'] },
       adapt: { changed: [] },
       compare: { moved: [] },
     })
@@ -258,7 +258,7 @@ describe('the other stock templates', () => {
       'research-then-implement',
       { ...GOLDEN['research-then-implement']!, constraints: [] },
       {
-        'research-sources': { notes: 'n', sources: ['a', 'b', 'c', 'd', 'e'] },
+        'research-sources': { notes: 'n', sources: [...'abcde'].map(name => `https://${name}.example`) },
         'design-options': { options: ['a', 'b'], recommended: 'a' },
         implement: { tests_added: 2 },
         canary: { error_rate: 0.1, error_rate_before: 0.1 },
