@@ -169,7 +169,8 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
     PLANFOLD_ATTEMPT: String(attempt.attempt),
     ...(attempt.tried === undefined ? {} : { PLANFOLD_TRY: attempt.tried }),
     ...(tools.traceparent === undefined ? {} : { TRACEPARENT: tools.traceparent }),
-    ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: environmentText(attempt.feedback) }),
+    // Empty at first: scripts run with `sh -eu`, where an unset variable is an error.
+    PLANFOLD_FEEDBACK: environmentText(attempt.feedback ?? ''),
   }
   const isPersonal = attempt.action.type === 'run' && tools.sandbox === undefined
   const inherited = (isPersonal ? personalEnvironment : inheritedEnvironment)(tools.environment)

@@ -2,14 +2,16 @@
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { defined } from '../../../domain/json.ts'
 import type { Lesson } from '../../../domain/memory/lesson.ts'
 import { decisionsIn, type ListedDecision, latestDecisions } from '../../../operations/memory/decisions.ts'
 import { FILE, proposeDecision } from '../../../operations/memory/propose-decision.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, type Context, EXIT, refused, withState } from '../../command.ts'
+import { answer, type Context, EXIT, refused, usage, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { briefLines } from '../../terminal/one-line.ts'
+import { pathInside } from '../../text/path-text.ts'
 
 export interface DecisionOptions {
   readonly limit: number
@@ -51,11 +53,12 @@ export interface LessonOptions {
 }
 
 export async function lessons(context: Context, options: LessonOptions): Promise<number> {
-  return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const items = await engine.ask({ type: 'lessons', ...options })
-    answer(context, { items }, () =>
-      items.length === 0 ? ['there are no lessons yet'] : items.flatMap(item => lessonLines(context, item)),
-    )
+  return await withState(context, { create: false, reading: true }, async ({ engine, root }) => {
+    const file = options.file === undefined ? undefined : pathInside(root, context.cwd, options.file)
+    if (file === null) throw usage(`'${options.file}' is outside the workspace`, `name a path inside ${root}`)
+    const items = await engine.ask({ type: 'lessons', ...defined({ file }) })
+    const none = file === undefined ? 'there are no lessons yet' : `no lesson is about '${escapeForTerminal(file)}'`
+    answer(context, { items }, () => (items.length === 0 ? [none] : items.flatMap(item => lessonLines(context, item))))
     return EXIT.done
   })
 }

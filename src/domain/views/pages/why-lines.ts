@@ -179,7 +179,10 @@ function taskLines(origin: WhyTask, { text, time, hint }: WhyWords): readonly st
   const ended = status === 'succeeded' || status === 'unknown' ? '' : `, ${status}`
   const by = [
     ...(agent !== null && claimedBy !== null ? [`claimed by ${text(claimedBy)}`] : []),
-    ...origin.approvals.map(({ by, of, at }) => `approved by ${text(by)} at ${text(of)}, ${time(at)}`),
+    ...origin.approvals.map(
+      ({ by, of, at }) =>
+        `${at < origin.at ? 'allowed to run' : 'approved'} by ${text(by)} at ${text(of)}, ${time(at)}`,
+    ),
   ]
   return [
     `task ${text(task)} of plan ${text(name)}, attempt ${attempt}${visits}${ended}, by ${text(who)}${model === null ? '' : ` with ${text(model)}`}, ${time(origin.at)}`,

@@ -9,14 +9,13 @@ import { MEMORY_SCOPES } from '../../../domain/memory/memory-items.ts'
 export function addCommands(program: Command, act: Act): void {
   const memory = commandAt(program, ['memory'])
   if (memory === null) throw new Error("bug: there is no command 'memory' to add to")
-  const place = (command: Command) =>
+  const place = (command: Command, otherwise: string) =>
     command
-      .addOption(
-        new Option('--scope <scope>', 'whose memory (default: plan with --plan, else project)').choices(MEMORY_SCOPES),
-      )
+      .addOption(new Option('--scope <scope>', `whose memory (default: ${otherwise})`).choices(MEMORY_SCOPES))
       .option('--plan <plan>', PLAN)
 
-  place(memory.command('set'))
+  const one = 'plan with --plan, else project'
+  place(memory.command('set'), one)
     .description('remember a value under a key; in an agent, beyond its plan, ask a person to')
     .argument('<key>', 'for instance http3.key_claims')
     .argument('<value>', 'text; - reads it from standard input')
@@ -26,12 +25,12 @@ export function addCommands(program: Command, act: Act): void {
     .addOption(new Option('--expires <time>', 'forget it after so long: 30d').argParser(duration))
     .action(act(async () => (await import('./memory.ts')).set))
 
-  place(memory.command('get'))
+  place(memory.command('get'), 'all, in this order')
     .description('show what is remembered under keys: of the plan, the project and you, in this order')
     .argument('<keys...>', 'the keys')
     .action(act(async () => (await import('./memory.ts')).get))
 
-  place(memory.command('search'))
+  place(memory.command('search'), 'all')
     .description('find what is remembered, by words; by meaning where your settings name a model for vectors')
     .argument('[text...]', 'what to look for (default: list everything, newest first)')
     .option('--words', 'only by words: ask no model')
@@ -39,7 +38,7 @@ export function addCommands(program: Command, act: Act): void {
     .option('--page <page>', 'the page after another one, as it said')
     .action(act(async () => (await import('./memory.ts')).search))
 
-  place(memory.command('forget'))
+  place(memory.command('forget'), one)
     .description('remove what is remembered under a key')
     .argument('<key>', 'the key')
     .action(act(async () => (await import('./memory.ts')).forget))

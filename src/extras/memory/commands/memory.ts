@@ -95,8 +95,10 @@ async function recall(context: Context, query: Recall): Promise<number> {
     if (found.note !== undefined) printNote(context, found.note)
     if (found.by === 'meaning') printNote(context, `found by meaning (${found.model}), nearest first`)
     if (found.next !== null) printNote(context, `more: add --page ${found.next}`)
-    const isMissing = query.keys !== undefined && found.items.length === 0
-    return isMissing ? EXIT.failed : EXIT.done
+    const missing = (query.keys ?? []).filter(key => !found.items.some(item => item.key === key))
+    if (found.items.length > 0)
+      for (const key of missing) printNote(context, `nothing is remembered under '${escapeForTerminal(key)}'`)
+    return missing.length > 0 && found.items.length === 0 ? EXIT.failed : EXIT.done
   })
 }
 
