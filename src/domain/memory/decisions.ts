@@ -59,6 +59,12 @@ export class DecisionReader {
         const { task, rationale: why } = event
         return { task, asked: this.#gates.get(task) ?? task, answer: answerAt(event), why, by }
       }
+      case 'task.skipped': {
+        // Others are skipped as a consequence; this one waited for a person.
+        const asked = this.#gates.get(event.task)
+        if (asked === undefined || (event.by ?? actor) === 'engine') return null
+        return { task: event.task, asked, answer: 'skipped', why: event.reason, by: event.by ?? actor }
+      }
       case 'question.answered': {
         const asked = this.#questions.get(event.id)
         if (Object.keys(event.answers).length === 0) return null

@@ -194,7 +194,13 @@ function* reviewFaults(flat: readonly TaskDefinition[], byName: ByName): Generat
       }
     else if (by === null)
       yield {
-        ...fault(id, 'review', `task '${id}' is reviewed by '${namedIn(review.by)}', which does not exist`),
+        ...fault(
+          id,
+          'review',
+          namedIn(review.by) === id
+            ? `task '${id}' would review itself`
+            : `task '${id}' is reviewed by '${namedIn(review.by)}', which does not exist`,
+        ),
         hint: 'write by: model, by: PROVIDER/NAME, the name of an agent, or { task: NAME }',
       }
     else if (of !== undefined)

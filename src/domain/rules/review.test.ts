@@ -82,7 +82,7 @@ describe('a task with a review', () => {
       [work({ by: { task: 'gone' } })],
       "task 'work' is reviewed by 'gone', which does not exist",
     ],
-    ['itself', [work({ by: { task: 'work' } })], "task 'work' is reviewed by 'work', which does not exist"],
+    ['itself', [work({ by: { task: 'work' } })], "task 'work' would review itself"],
     [
       'a task that reviews another',
       [work({ by: { task: 'l' } }), task('w2', { review: { by: { task: 'l' } } } as never), task('l')],

@@ -129,7 +129,7 @@ tasks:
     expect(await briefed('src/**')).not.toContain('never write wrong')
     const about = (file: string) => says(context => lessons(context, { file }))
     expect((await about('src/a.txt')).stdout).toContain('dropped')
-    expect((await about('src/b.txt')).stdout).toContain('there are no lessons')
+    expect((await about('src/b.txt')).stdout).toContain("no lesson is about 'src/b.txt'")
   })
 
   it('is doubtful where a plan renamed its file, and dropped where the file is gone', async () => {
