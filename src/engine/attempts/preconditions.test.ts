@@ -162,11 +162,12 @@ test('a successful report must hold every output that was asked for', async () =
     action: { type: 'external' },
     outputs: { sources: { from: 'report', type: 'list[url]' }, notes: { from: 'report' } },
   })
-  const report = (outputs: Record<string, string>) =>
+  const sources = ['https://example.org/a']
+  const report = (outputs: Record<string, string | string[]>) =>
     room.engine.submit(plan, { type: 'report', task: name('e'), result: { status: 'succeeded', outputs } })
-  expect(await report({ sources: 'x' })).toMatchObject({
+  expect(await report({ sources })).toMatchObject({
     ok: false,
     refusal: { code: 'invalid', message: "the report of 'e' is missing 'notes'" },
   })
-  expect(await report({ sources: 'x', notes: 'y' })).toMatchObject({ ok: true })
+  expect(await report({ sources, notes: 'y' })).toMatchObject({ ok: true })
 })

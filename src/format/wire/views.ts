@@ -1,7 +1,7 @@
 // Page views on the wire, one request each.
 
 import { z } from 'zod'
-import { nonEmpty, whole } from './field-schemas.ts'
+import { limit, nonEmpty, whole } from './field-schemas.ts'
 import { wireObject } from './wire.ts'
 
 const count = whole(1, Number.MAX_SAFE_INTEGER).exactOptional()
@@ -24,7 +24,7 @@ export const taskPageQuery = wireObject({
 
 export const decisionsQuery = wireObject({
   plan: nonEmpty(500).exactOptional().describe('Only those of this plan.'),
-  limit: whole(1, 1_000).exactOptional().describe('At most so many; 100 when not said.'),
+  limit,
 })
 
 export const lessonsQuery = wireObject({

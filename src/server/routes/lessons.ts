@@ -6,8 +6,6 @@ import { type AnyRoute, ok, route } from '../route.ts'
 import { gone } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 
-const LIMIT = 100
-
 export const lessonRoutes: readonly AnyRoute[] = [
   route({
     method: 'GET',
@@ -16,7 +14,7 @@ export const lessonRoutes: readonly AnyRoute[] = [
     about: 'What people decided at gates, about questions and about proposals, newest first; of one plan or of all.',
     query: wire.decisionsQuery,
     answers: { 200: { about: 'the decisions', body: 'DecisionList' } },
-    handle: async ({ engine, query: { plan, limit = LIMIT } }) => {
+    handle: async ({ engine, query: { plan, limit } }) => {
       const found = plan === undefined ? null : await engine.ask({ type: 'find', reference: plan })
       if (plan !== undefined && found === null) return gone()
       const items =

@@ -3,6 +3,7 @@
 
 import { afterAll, describe, expect, test } from 'vitest'
 import { ask, startServer } from '../../../stores/postgres/postgres.fixture.ts'
+import { MIGRATIONS, SCHEMA_VERSION } from '../../../stores/postgres/schema.ts'
 import { eachPlace } from '../../place.fixture.ts'
 import { doctor } from './doctor.ts'
 import { migrate } from './migrate.ts'
@@ -25,7 +26,9 @@ describe.skipIf(server === null)('a database', () => {
     const faces = /PLANFOLD_DATABASE=(postgres:\/\/planfold_faces:\S+)/.exec(said.stdout)?.[1]
     expect(said.stdout).toMatch(/PLANFOLD_DATABASE_APPEND=postgres:\/\/planfold_append:\S+@/)
     const again = await place.say(migrate, { json: true, database: url })
-    expect(JSON.parse(again.stdout)).toMatchObject({ data: { schema: 2, roles: { status: 'made', isNew: false } } })
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      data: { schema: SCHEMA_VERSION, roles: { status: 'made', isNew: false } },
+    })
     const found = async (database: string | undefined) => {
       const { stdout } = await place.say(doctor, { json: true, environment: { PLANFOLD_DATABASE: database ?? '' } })
       const { findings } = (JSON.parse(stdout) as { data: { findings: { part: string; status: string }[] } }).data
@@ -43,10 +46,9 @@ describe.skipIf(server === null)('a database', () => {
     await ask(server!.url('postgres'), 'CREATE DATABASE twice')
     const both = [0, 1].map(() => place.say(migrate, { database: server!.url('twice') }))
     expect((await Promise.all(both)).map(({ exit }) => exit)).toEqual([0, 0])
-    expect(await ask(server!.url('twice'), 'SELECT number FROM planfold.migrations ORDER BY number')).toEqual([
-      { number: 1 },
-      { number: 2 },
-    ])
+    expect(await ask(server!.url('twice'), 'SELECT number FROM planfold.migrations ORDER BY number')).toEqual(
+      MIGRATIONS.map(({ number }) => ({ number })),
+    )
   })
 
   test('by a user who may make no roles: the statements for an administrator', async () => {
