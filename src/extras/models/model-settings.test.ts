@@ -9,6 +9,7 @@ test('the settings in the guide are read as they are meant', () => {
     ok: true,
     settings: {
       default: 'work/big-model',
+      embedding: 'lab/vectors',
       providers: {
         work: { type: 'anthropic', url: 'https://gateway.example.com', key: { env: 'WORK_KEY' } },
         lab: { type: 'openai-compatible', url: 'http://10.0.0.7:8000/v1', key: { file: '/home/ana/.keys/lab' } },
