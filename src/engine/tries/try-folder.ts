@@ -5,7 +5,7 @@
 //   <state>/tries/<plan>/<task>-<visit>/<try>           the folder
 //                                      /<try>.made      there as long as the folder; says where and with which files it has begun
 
-import { constants, existsSync } from 'node:fs'
+import { constants } from 'node:fs'
 import { cp, mkdir, readdir, readFile, realpath, rename, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
@@ -163,8 +163,7 @@ async function removeRaceIn(rooms: Pick<Rooms, 'git'>, plan: PlanId, race: strin
  */
 export async function removeLeftTries(rooms: Rooms, driven?: PlanId): Promise<void> {
   const folder = join(rooms.stateDir, FOLDER)
-  if (!existsSync(folder)) return
-  for (const id of (await readdir(folder)) as PlanId[]) {
+  for (const id of (await readdir(folder).catch(() => [])) as PlanId[]) {
     const state = await rooms.store.state(id).catch(() => null)
     if (state === null || (id !== driven && !(await isAtRest(rooms, state)))) continue
     const open = state.order.filter(task => openRace(task) !== null && !ENDED.has(task.status))
