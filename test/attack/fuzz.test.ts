@@ -10,6 +10,6 @@ test('500 damaged documents of every dialect: no throw, no hang, no pollution, e
   expect(found.faults).toEqual([])
   expect(found.inputs).toBe(500)
   // Documents that are always refused, or never, would prove nothing.
-  expect(found.accepted).toBeGreaterThan(40)
+  expect(found.accepted).toBeGreaterThan(25)
   expect(found.refused).toBeGreaterThan(200)
 })
