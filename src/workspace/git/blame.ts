@@ -1,22 +1,10 @@
 // The commits behind the lines of a file at HEAD. Only objects are read, so no filter, textconv or ignore list of the repository applies.
 
 import type { WhyCommit } from '../../domain/views/pages/why-lines.ts'
-import type { Oid } from './git.ts'
+import type { Blame, BlameRequest, Oid } from './git.ts'
 import { oneLine, trailersIn } from './message.ts'
 import type { Repository } from './repository.ts'
 import { fields } from './run-git.ts'
-
-export interface BlameRequest {
-  /** Relative to the workspace. */
-  readonly path: string
-  /** Which lines of the committed content are asked about, numbered from 1; all if it returns null. */
-  readonly lines: (content: Uint8Array) => readonly number[]
-}
-
-export interface Blame {
-  /** The commit behind each line. */
-  readonly lines: ReadonlyMap<number, WhyCommit>
-}
 
 const NAMED_MAX = 500
 

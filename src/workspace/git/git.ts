@@ -4,12 +4,11 @@
 
 import type { Actor, Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { Failure, GitStanding } from '../../domain/result.ts'
+import type { WhyCommit } from '../../domain/views/pages/why-lines.ts'
 import type { FileStamps } from '../files/folder-removal.ts'
-import type { Blame, BlameRequest } from './blame.ts'
 import type { GitOperation, RefOperation } from './operation-list.ts'
 
 export * from './bisect.ts'
-export type * from './blame.ts'
 export * from './message.ts'
 export * from './operation-list.ts'
 export * from './pr-text.ts'
@@ -62,6 +61,18 @@ export interface Git {
   /** The commits behind lines of a file at HEAD; null if HEAD has no such file. */
   blame(request: BlameRequest): Promise<GitAnswer<Blame | null>>
   diffstat(request: { readonly from: string; readonly to: string }): Promise<GitAnswer<readonly FileStat[]>>
+}
+
+export interface BlameRequest {
+  /** Relative to the workspace. */
+  readonly path: string
+  /** Which lines of the committed content are asked about, numbered from 1; all if it returns null. */
+  readonly lines: (content: Uint8Array) => readonly number[]
+}
+
+export interface Blame {
+  /** The commit behind each line. */
+  readonly lines: ReadonlyMap<number, WhyCommit>
 }
 
 export interface CommitRange {
