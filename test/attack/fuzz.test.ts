@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { fuzz } from './fuzz.ts'
 
 // 200,000 in `npm run soak`; any number with `npm run fuzz -- --inputs N`.
-test('500 damaged documents of every dialect: no throw, no hang, no pollution, every fault in place', () => {
+test('1,000 damaged documents of every dialect: no throw, no hang, no pollution, every fault in place', () => {
   const cpuMs = () => process.cpuUsage().user / 1_000
-  const found = fuzz({ seed: 20261115, inputs: 500, limitMs: 5_000, now: cpuMs })
+  const found = fuzz({ seed: 20261115, inputs: 1_000, limitMs: 5_000, now: cpuMs })
   expect(found.faults).toEqual([])
-  expect(found.inputs).toBe(500)
+  expect(found.inputs).toBe(1_000)
   // Documents that are always refused, or never, would prove nothing.
-  expect(found.accepted).toBeGreaterThan(25)
-  expect(found.refused).toBeGreaterThan(200)
+  expect(found.accepted).toBeGreaterThan(80)
+  expect(found.refused).toBeGreaterThan(400)
 })

@@ -9,8 +9,8 @@ import { taskLog } from '../data/api.ts'
 import { live, useConnection } from '../data/live.ts'
 import type { Look } from '../data/live-messages.ts'
 import { shownText } from '../data/shown.ts'
+import { useRowWindow } from '../parts/row-window.ts'
 import { Empty, Skeleton } from '../parts/states.tsx'
-import { useWindowed } from '../parts/windowed.ts'
 import { count, dateOf, timeOf } from '../parts/words.ts'
 import { LINE_MAX, plainLine } from '../terminal/terminal-line.ts'
 import { TerminalLine } from '../terminal/terminal-text.tsx'
@@ -123,7 +123,7 @@ function WholeLog({
     rows: windowed,
     items,
     padding,
-  } = useWindowed(
+  } = useRowWindow(
     { box, list, count: rows.length, estimate: LINE_HEIGHT },
     { getItemKey: keyOf, anchorTo: 'end', followOnAppend: true, scrollEndThreshold: NEAR_END, overscan: 20 },
   )

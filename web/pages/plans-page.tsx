@@ -14,9 +14,9 @@ import { useRested } from '../parts/checked-text.tsx'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOfState } from '../parts/glyph.tsx'
 import { CountRibbon } from '../parts/ribbon.tsx'
+import { useRowWindow } from '../parts/row-window.ts'
 import { isPlain } from '../parts/shell.tsx'
 import { AwayBar, Empty, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
-import { useWindowed } from '../parts/windowed.ts'
 import { ago, clock, count, dollars, stateWord } from '../parts/words.ts'
 import type { PlansSearch } from '../router.tsx'
 
@@ -282,7 +282,7 @@ function Rows({
   readonly box: RefObject<HTMLDivElement | null>
 }) {
   const list = useRef<HTMLUListElement>(null)
-  const { rows: windowed, items, padding } = useWindowed({ box, list, count: rows.length, estimate: ROW_HEIGHT })
+  const { rows: windowed, items, padding } = useRowWindow({ box, list, count: rows.length, estimate: ROW_HEIGHT })
   const { title } = GROUPS[group]
   return (
     <section aria-label={title}>

@@ -4,7 +4,7 @@
 import '../styles/diff.css'
 import { Columns2, MessageSquarePlus, Rows2 } from 'lucide-react'
 import { useMemo, useRef, useState } from 'react'
-import { useWindowed } from './windowed.ts'
+import { useRowWindow } from './row-window.ts'
 
 const LINE_HEIGHT = 18
 
@@ -63,7 +63,7 @@ export function Diff({
   const box = useRef<HTMLDivElement>(null)
   const table = useRef<HTMLTableElement>(null)
   const rows = mode === 'split' ? pairs.length : lines.length
-  const { rows: windowed, items, padding } = useWindowed({ box, list: table, count: rows, estimate: LINE_HEIGHT })
+  const { rows: windowed, items, padding } = useRowWindow({ box, list: table, count: rows, estimate: LINE_HEIGHT })
   const column = { comments, path, open, setOpen }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it must be reached by keys.

@@ -11,8 +11,8 @@ import { contextRows, isSetback, type Moment, timeline } from '../../src/domain/
 import { type EntryItem, listEntries } from '../data/api.ts'
 import type { LivePlan } from '../data/live.ts'
 import { commandOf } from '../parts/command.tsx'
+import { useRowWindow } from '../parts/row-window.ts'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
-import { useWindowed } from '../parts/windowed.ts'
 import { count, dateOf, dayOf, timeOf } from '../parts/words.ts'
 import { TerminalText } from '../terminal/terminal-text.tsx'
 
@@ -48,7 +48,7 @@ export default function History({
     rows,
     items: drawn,
     padding,
-  } = useWindowed({ box, list, count: items.length, estimate: 34 }, { overscan: 30 })
+  } = useRowWindow({ box, list, count: items.length, estimate: 34 }, { overscan: 30 })
   // Scrolls once to a linked entry.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another entry, another place.
   useEffect(() => {

@@ -6,7 +6,7 @@ import type { LivePlan } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
-import { useWindowed } from '../parts/windowed.ts'
+import { useRowWindow } from '../parts/row-window.ts'
 import { asksWord, clock, count, lookWord, span, took } from '../parts/words.ts'
 import { TerminalText } from '../terminal/terminal-text.tsx'
 
@@ -33,7 +33,7 @@ export function Outline({
     (all, { startedAt, endedAt }) => all + (startedAt === null || endedAt === null ? 0 : endedAt - startedAt),
     0,
   )
-  const { rows, items, padding } = useWindowed({ box, list, count: shown.length, estimate: ROW_HEIGHT })
+  const { rows, items, padding } = useRowWindow({ box, list, count: shown.length, estimate: ROW_HEIGHT })
   const selectedAt = shown.findIndex(({ name }) => name === selected)
   // Keys choose tasks that are not drawn, too.
   useEffect(() => {

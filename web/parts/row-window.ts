@@ -14,7 +14,7 @@ type More = Partial<
  * `box` scrolls and `list` holds the rows; each row needs `data-index` and `ref={rows.measureElement}`. `estimate`: the height of a row
  * before it is measured.
  */
-export function useWindowed(
+export function useRowWindow(
   {
     box,
     list,
